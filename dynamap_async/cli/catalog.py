@@ -60,6 +60,10 @@ class Catalog:
         """Return the name by which something is known."""
         return self._names[declared][1]
 
+    def home(self, declared: Declared) -> tuple[str, str]:
+        """Return the module that declares something, and its name there."""
+        return self._names[declared]
+
     def find(self, name: str) -> Declared:
         """Return what has a name.
 

@@ -123,6 +123,16 @@ class Place:
         """
         from dynamap_async.session import Session
 
+        session = Session(**self.session_settings(full_names=full_names))
+        self.sessions.append(session)
+        return session
+
+    def session_settings(self, *, full_names: bool = False) -> dict[str, Any]:
+        """Return the arguments of a session that goes there.
+
+        Args:
+            full_names: as for ``session``.
+        """
         named: dict[str, Any] = {} if full_names else {"table_prefix": self.prefix, "table_names": self.table_names}
         given = {name: self.settings[name] for name in ("region", "profile", "endpoint_url")}
         told: dict[str, Any] = {name: each.value for name, each in given.items() if not each.is_from_variable}
@@ -131,9 +141,7 @@ class Place:
             from dynamap_async.testing.engine import local_settings
 
             told = local_settings(url) | ({"region": region} if (region := given["region"].value) else {})
-        session = Session(**told, **named)
-        self.sessions.append(session)
-        return session
+        return told | named
 
     def __str__(self) -> str:
         """Return it in a few words, as questions name it."""

@@ -34,6 +34,10 @@ Timeout: TypeAlias = Annotated[
     float | None, typer.Option(metavar="SECONDS", min=1, help="Stop after this time, with status 5.")
 ]
 
+ShowCode: TypeAlias = Annotated[
+    bool, typer.Option("--show-code", help="Print the Python program that does the same, and send nothing.")
+]
+
 _WHERE: Final = "Common options"
 _PLACE: Final = "place"
 _LOGGED_OUT: Final = ("SSOTokenLoadError", "UnauthorizedSSOTokenError", "TokenRetrievalError")

@@ -12,9 +12,11 @@ from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import TimedLines, show, tell, units_of
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import AsJson, MaxWriteUnits, Timeout, Yes, YesIn, goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, MaxWriteUnits, ShowCode, Timeout, Yes, YesIn, goes_to_tables
+from dynamap_async.cli.shown_code import Program
 
 if TYPE_CHECKING:
+    from dynamap_async.cli.catalog import Catalog
     from dynamap_async.models import Model
     from dynamap_async.session import UpgradePass, UpgradeReport
 
@@ -54,6 +56,7 @@ def upgrade(  # noqa: PLR0913 - each is an option
     ] = False,
     yes: Yes = False,
     yes_in: YesIn = None,
+    show_code: ShowCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Upgrade all stored items of a model to its present version.
@@ -62,7 +65,22 @@ def upgrade(  # noqa: PLR0913 - each is an option
 
     $ dynamap upgrade Customer --dry-run
     """
-    chosen = _model(place, model)
+    catalog, chosen = _model(place, model)
+    asked: dict[str, Any] = {
+        "dry_run": dry_run,
+        "segments": segments,
+        "page_size": page_size,
+        "max_failures": max_failures,
+        "max_write_units": max_write_units,
+        "skip_expired": skip_expired,
+        "verify": not no_verify,
+        "name": name,
+    }
+    if show_code:
+        if checkpoint is not None:
+            raise CommandError("--show-code shows no --checkpoint; use --name, or leave one of them out", Status.USAGE)
+        _show_program(place, catalog, chosen, timeout, asked)
+        return
     if not dry_run:
         confirm(place, f"Upgrade all items of {model} in {place}?", yes=yes, yes_in=yes_in)
 
@@ -71,18 +89,7 @@ def upgrade(  # noqa: PLR0913 - each is an option
         from dynamap_async.session import UpgradePass
 
         async with place.session() as session:
-            run: UpgradePass = session.upgrade(
-                chosen,
-                dry_run=dry_run,
-                segments=segments,
-                page_size=page_size,
-                max_failures=max_failures,
-                max_write_units=max_write_units,
-                skip_expired=skip_expired,
-                verify=not no_verify,
-                checkpoint=_kept(checkpoint),
-                name=name,
-            )
+            run: UpgradePass = session.upgrade(chosen, checkpoint=_kept(checkpoint), **asked)
             try:
                 # The pass is ended outside of the scope, whose time may be over.
                 async with run, session.scope("dynamap upgrade", timeout=timeout):
@@ -100,6 +107,19 @@ def upgrade(  # noqa: PLR0913 - each is an option
     if report.failed or report.remaining:
         tell("Nothing was lost: fix that, and run it again.")
         raise typer.Exit(Status.FAILED)
+
+
+def _show_program(
+    place: Place, catalog: "Catalog", model: "type[Model]", timeout_seconds: float | None, asked: dict[str, Any]
+) -> None:
+    from dynamap_async.session import Session
+
+    program = Program(place)
+    models = program.models(catalog, [model])
+    program.call("async with session.scope(", Session.scope, ['"upgrade"'], {"timeout": timeout_seconds}, "):")
+    program.call("    async for report in session.upgrade(", Session.upgrade, models, asked, "):")
+    program.add("        print(report)")
+    program.show()
 
 
 async def _to_the_end(run: "UpgradePass", file: Path | None) -> None:
@@ -127,14 +147,15 @@ def _drop(file: Path) -> None:
     file.unlink(missing_ok=True)
 
 
-def _model(place: Place, name: str) -> "type[Model]":
+def _model(place: Place, name: str) -> "tuple[Catalog, type[Model]]":
     from dynamap_async.cli.catalog import load_catalog
     from dynamap_async.models import Table
 
-    found = load_catalog(place.models, place.folder).find(name)
+    catalog = load_catalog(place.models, place.folder)
+    found = catalog.find(name)
     if isinstance(found, Table):
         raise CommandError(f"{name} is a table; name one of its models", Status.USAGE)
-    return found
+    return catalog, found
 
 
 def _kept(file: Path | None) -> str | None:

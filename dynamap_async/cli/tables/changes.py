@@ -15,9 +15,11 @@ from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import number_of, show, show_changes, tell
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import AsJson, Period, Yes, YesIn, goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, Period, ShowCode, Yes, YesIn, goes_to_tables
+from dynamap_async.cli.shown_code import Program
 
 if TYPE_CHECKING:
+    from dynamap_async.cli.tables.chosen import Chosen
     from dynamap_async.tables import TableDescription, TablePlan
     from dynamap_async.tables.table_plan import HazardCode
 
@@ -86,6 +88,7 @@ async def plan(  # noqa: PLR0913 - each is an option
         typer.Option(metavar="FILE", help=f"Save the plan for `dynamap apply FILE`. The name ends in {PLAN_ENDING}."),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Exit with status 3 if anything would change.")] = False,
+    show_code: ShowCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Print what would change to make the tables match the models.
@@ -97,10 +100,13 @@ async def plan(  # noqa: PLR0913 - each is an option
     part = _part(expand=expand, contract=contract)
     if out is not None and out.suffix != PLAN_ENDING:
         raise CommandError(f"--out {out}: the name of a plan ends in {PLAN_ENDING}", Status.USAGE)
+    wanted = _Wanted(names or [], period, all_periods, delete_unknown_indexes, sample_pages, prices)
+    if show_code:
+        _show_plan(_planning(place, wanted, expand=expand, contract=contract), out, against)
+        return
     if against:
         made = part(_offline(place, names, period, delete_unknown_indexes, against))
     else:
-        wanted = _Wanted(names or [], period, all_periods, delete_unknown_indexes, sample_pages, prices)
         made = part(await _planned(place, wanted))
     if as_json:
         show(made.to_json())
@@ -149,6 +155,7 @@ def apply(  # noqa: PLR0913 - each is an option
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=1, help="How long to wait for each table.")
     ] = 86_400.0,
+    show_code: ShowCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Change the tables to match the models, step by step.
@@ -159,13 +166,12 @@ def apply(  # noqa: PLR0913 - each is an option
     $ dynamap apply plan.json --yes
     """
     hazards, part = _hazards(allow or []), _part(expand=expand, contract=contract)
-    if names and names[0].endswith(PLAN_ENDING):
-        if len(names) > 1 or delete_unknown_indexes or all_periods or period is not None:
-            raise CommandError(f"{names[0]} already says what to do; drop the other arguments", Status.USAGE)
-        made = part(_read(Path(names[0])))
-    else:
-        wanted = _Wanted(names or [], period, all_periods, delete_unknown_indexes, sample_pages=1)
-        made = part(run(_planned(place, wanted)))
+    source = _source(_Wanted(names or [], period, all_periods, delete_unknown_indexes, sample_pages=1))
+    if show_code:
+        program = _planning(place, source, expand=expand, contract=contract)
+        _show_apply(program, {"allow": hazards or (), "timeout_seconds": timeout})
+        return
+    made = part(_read(source) if isinstance(source, Path) else run(_planned(place, source)))
     if dry_run:
         for step in made.steps:
             show(f"{step.operation} {json.dumps(step.request)}" if step.request else f"# {step.kind} {step.summary}")
@@ -190,6 +196,7 @@ async def diff(
     names: _Names = None,
     period: Period = None,
     all_periods: _AllPeriods = False,
+    show_code: ShowCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the differences between the tables and the models.
@@ -197,7 +204,13 @@ async def diff(
     A line with - is what the table has, a line with + is what the models declare. The exit status is 3 if anything
     differs.
     """
-    made = await _planned(place, _Wanted(names or [], period, all_periods))
+    wanted = _Wanted(names or [], period, all_periods)
+    if show_code:
+        program = _planning(place, wanted)
+        program.add("for step in plan.steps:", '    print(f"{step.table} {step.index}: {step.before} -> {step.after}")')
+        program.show()
+        return
+    made = await _planned(place, wanted)
     if as_json:
         differences = [
             {"table": step.table, "index": step.index, "kind": step.kind, "found": step.before, "declared": step.after}
@@ -224,6 +237,7 @@ async def verify(
     ] = False,
     period: Period = None,
     all_periods: _AllPeriods = False,
+    show_code: ShowCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Check that the tables match the models, for CI.
@@ -234,16 +248,24 @@ async def verify(
     from dynamap_async.errors import TableMismatchError
 
     chosen = choose(place, names or [], period, all_periods=all_periods)
+    asked: dict[str, Any] = {
+        "extra_indexes": "fail" if no_extra_indexes else "ignore",
+        "need_active": not building,
+        "period": chosen.period,
+        "all_periods": chosen.all_periods,
+    }
+    if show_code:
+        from dynamap_async.tables import Tables
+
+        program = Program(place)
+        models = program.models(chosen.catalog, chosen.declared)
+        program.call("await session.tables.verify(", Tables.verify, models, asked)
+        program.show()
+        return
     differences: tuple[Any, ...] = ()
     async with place.session() as session:
         try:
-            await session.tables.verify(
-                *chosen.declared,
-                extra_indexes="fail" if no_extra_indexes else "ignore",
-                need_active=not building,
-                period=chosen.period,
-                all_periods=chosen.all_periods,
-            )
+            await session.tables.verify(*chosen.declared, **asked)
         except TableMismatchError as error:
             differences = error.differences
     if as_json:
@@ -278,21 +300,74 @@ class _Wanted(NamedTuple):
     prices: tuple[float, float] | None = None
 
 
+def _source(wanted: _Wanted) -> _Wanted | Path:
+    """Return the file of a plan where it is named in the place of models; otherwise what is to be planned."""
+    if not (wanted.names and wanted.names[0].endswith(PLAN_ENDING)):
+        return wanted
+    [file, *others] = wanted.names
+    if others or wanted.delete_unknown_indexes or wanted.all_periods or wanted.period is not None:
+        raise CommandError(f"{file} already says what to do; drop the other arguments", Status.USAGE)
+    return Path(file)
+
+
 async def _planned(place: Place, wanted: _Wanted) -> "TablePlan":
+    chosen, asked = _asked(place, wanted)
+    async with place.session() as session:
+        return await session.tables.plan(*chosen.declared, **asked)
+
+
+def _asked(place: Place, wanted: _Wanted) -> "tuple[Chosen, dict[str, Any]]":
+    """Return the models of a plan, and the other arguments of ``session.tables.plan``."""
     from dynamap_async.cli.tables.chosen import choose
     from dynamap_async.tables import PlanPrices
 
     chosen = choose(place, wanted.names, wanted.period, all_periods=wanted.all_periods)
     prices = wanted.prices
-    async with place.session() as session:
-        return await session.tables.plan(
-            *chosen.declared,
-            delete_unknown_indexes=wanted.delete_unknown_indexes,
-            sample_pages=wanted.sample_pages,
-            prices=None if prices is None else PlanPrices(write_million=prices[0], storage_gb_month=prices[1]),
-            period=chosen.period,
-            all_periods=chosen.all_periods,
-        )
+    return chosen, {
+        "delete_unknown_indexes": wanted.delete_unknown_indexes,
+        "sample_pages": wanted.sample_pages,
+        "prices": None if prices is None else PlanPrices(write_million=prices[0], storage_gb_month=prices[1]),
+        "period": chosen.period,
+        "all_periods": chosen.all_periods,
+    }
+
+
+def _planning(place: Place, source: _Wanted | Path, *, expand: bool = False, contract: bool = False) -> Program:
+    """Return a program whose lines make or read a plan."""
+    from dynamap_async.tables import Tables
+
+    program = Program(place)
+    if isinstance(source, Path):
+        program.use("pathlib", "Path")
+        program.use("dynamap_async.tables", "TablePlan")
+        program.add(f'plan = TablePlan.from_json(Path({program.code(str(source))}).read_text("utf-8"))')
+    else:
+        chosen, asked = _asked(place, source)
+        models = program.models(chosen.catalog, chosen.declared)
+        if source.prices is not None:
+            program.use("dynamap_async.tables", "PlanPrices")
+        program.call("plan = await session.tables.plan(", Tables.plan, models, asked)
+    if expand or contract:
+        program.add(f"plan = plan.{'expand' if expand else 'contract'}")
+    return program
+
+
+def _show_plan(program: Program, out: Path | None, against: list[Path] | None) -> None:
+    if against:
+        raise CommandError("--show-code shows no --against; leave one of them out", Status.USAGE)
+    program.add("print(plan)")
+    if out is not None:
+        program.use("pathlib", "Path")
+        program.add(f'Path({program.code(str(out))}).write_text(plan.to_json() + "\\n", "utf-8")')
+    program.show()
+
+
+def _show_apply(program: Program, named: dict[str, Any]) -> None:
+    from dynamap_async.tables import Tables
+
+    program.call("async for event in session.tables.apply(", Tables.apply, ["plan"], named, "):")
+    program.add("    print(event.step.summary, event.state)")
+    program.show()
 
 
 def _offline(

@@ -11,7 +11,8 @@ from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import number_of, show, tell, units_of
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import AsJson, Period, goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, Period, ShowCode, goes_to_tables
+from dynamap_async.cli.shown_code import Program
 
 if TYPE_CHECKING:
     from dynamap_async.cli.catalog import Catalog
@@ -45,6 +46,7 @@ def check_index(
     ] = None,
     period: Period = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before many items are read.")] = False,
+    show_code: ShowCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Count the items that an index leaves out, by reason.
@@ -65,6 +67,9 @@ def check_index(
     chosen = choose(place, [name], period)
     meant = _index(chosen.catalog, name, own)
     most = place.max_read_units if max_read_units is None else max_read_units
+    if show_code:
+        _program(place, chosen, name, own, {"max_read_units": most, "period": chosen.period}).show()
+        return
     if not yes:
         found = run(described(place, chosen))
         units = found.size_bytes / _BYTES_PER_UNIT
@@ -90,6 +95,27 @@ def check_index(
     tell(f"{number_of(report.items, 'item')} read for {units_of(report.read_units, 'read')}{part}")
     if report.violations:
         raise typer.Exit(Status.DIFFERENT)
+
+
+def _program(place: Place, chosen: "Chosen", name: str, own: str, named: dict[str, Any]) -> Program:
+    """Return a program that checks an index, which is named as on the command line."""
+    from dynamap_async.models import Index, Table
+    from dynamap_async.tables import Tables
+
+    program, found = Program(place), chosen.catalog.find(name)
+    [declared] = program.models(chosen.catalog, [found])
+    if isinstance(found, Table):
+        index = f"{declared}.index({program.code(own)})"
+    elif isinstance(getattr(found, own, None), Index):
+        index = f"{declared}.{own}"
+    else:
+        program.use("dynamap_async", "Index")
+        index = f"Index({declared}, {program.code(own)})"
+    program.use("dynamap_async", "Priority")
+    program.add('async with session.scope("check-index", priority=Priority.BACKGROUND):')
+    program.call("    report = await session.tables.check_index(", Tables.check_index, [index], named)
+    program.add("print(report)")
+    return program
 
 
 async def _checked(place: Place, chosen: "Chosen", index: "Index[Any]", most: float | None) -> "IndexReport":

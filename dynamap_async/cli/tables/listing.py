@@ -10,10 +10,12 @@ from dynamap_async.cli.completion import complete_models
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.output import compact, number_of, show, show_rows, tell
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import AsJson, Period, goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, Period, ShowCode, goes_to_tables
+from dynamap_async.cli.shown_code import Program
 from dynamap_async.errors import AccessDeniedError, ResourceNotFoundError
 
 if TYPE_CHECKING:
+    from dynamap_async.cli.tables.chosen import Chosen
     from dynamap_async.schema import KeySchema
     from dynamap_async.session import Session
     from dynamap_async.tables import TableDescription
@@ -26,6 +28,7 @@ async def tables(
     place: Place,
     *,
     every: Annotated[bool, typer.Option("--all", help="Also list tables without the table prefix.")] = False,
+    show_code: ShowCode = False,
     as_json: AsJson = False,
 ) -> None:
     """List the tables that exist, and the models of each.
@@ -35,6 +38,13 @@ async def tables(
     from dynamap_async.cli.catalog import Catalog, load_catalog, periods_of, schema_of
     from dynamap_async.tables.declared import owners_of
 
+    if show_code:
+        program = Program(place)
+        program.add("for name in await session.tables.names():")
+        program.add("    found = await session.tables.describe_name(name)")
+        program.add("    print(name, found.status, found.billing, found.item_count, found.size_bytes)")
+        program.show(full_names=every)
+        return
     catalog = load_catalog(place.models, place.folder) if place.models else Catalog(())
     async with place.session(full_names=every) as session:
         names = await session.tables.names()
@@ -68,12 +78,18 @@ async def describe(
         str | None, typer.Option(metavar="NAME", help="Show this table instead, by its name in DynamoDB.")
     ] = None,
     period: Period = None,
+    show_code: ShowCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Show one table, and how it differs from its models."""
     if (model is None) == (table is None):
         raise CommandError("name a table: `dynamap describe MODEL`, or `dynamap describe --table NAME`", Status.USAGE)
     if model is None:
+        if show_code:
+            program = Program(place)
+            program.add(f"print(await session.tables.describe_name({program.code(table)}))")
+            program.show(full_names=True)
+            return
         async with place.session(full_names=True) as session:
             named = await session.tables.describe_name(table or "")
         show(json.dumps(_everything(named), indent=1) if as_json else "\n".join(lines_of(named)))
@@ -81,6 +97,9 @@ async def describe(
     from dynamap_async.cli.tables.chosen import choose
 
     chosen = choose(place, [model], period)
+    if show_code:
+        _show_program(place, chosen)
+        return
     async with place.session() as session:
         made = await session.tables.plan(*chosen.declared, sample_pages=0, period=chosen.period)
         [name, *_] = made.seen
@@ -102,6 +121,17 @@ async def describe(
     show(f"drift       {'none' if made.is_empty else number_of(len(made.steps), 'difference')}")
     if not made.is_empty or made.not_managed:
         show(str(made))
+
+
+def _show_program(place: Place, chosen: "Chosen") -> None:
+    from dynamap_async.tables import Tables
+
+    program, named = Program(place), {"period": chosen.period}
+    models = program.models(chosen.catalog, chosen.declared)
+    program.call("found = await session.tables.describe(", Tables.describe, models[:1], named)
+    program.call("plan = await session.tables.plan(", Tables.plan, models, {"sample_pages": 0, **named})
+    program.add("print(found)", "print(plan)")
+    program.show()
 
 
 async def _described(session: "Session", name: str) -> "TableDescription | None":

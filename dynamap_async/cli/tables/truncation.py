@@ -1,7 +1,7 @@
 """The command ``dynamap truncate``: all items of one table deleted."""
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +11,17 @@ from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import TimedLines, number_of, show, tell
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import AsJson, MaxWriteUnits, Period, Timeout, Yes, YesIn, goes_to_tables
+from dynamap_async.cli.shared_options import (
+    AsJson,
+    MaxWriteUnits,
+    Period,
+    ShowCode,
+    Timeout,
+    Yes,
+    YesIn,
+    goes_to_tables,
+)
+from dynamap_async.cli.shown_code import Program
 
 if TYPE_CHECKING:
     from dynamap_async.cli.tables.chosen import Chosen
@@ -38,6 +48,7 @@ def truncate(
     period: Period = None,
     yes: Yes = False,
     yes_in: YesIn = None,
+    show_code: ShowCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Delete all items of a table; the table stays.
@@ -50,6 +61,10 @@ def truncate(
     from dynamap_async.cli.tables.chosen import choose, described
 
     chosen = choose(place, [model], period)
+    if show_code:
+        bounds = {"max_write_units": max_write_units, "timeout": timeout}
+        _show_program(place, chosen, bounds, {"force": force, "period": chosen.period})
+        return
     found = run(described(place, chosen))
     name = found.schema.name
     if dry_run:
@@ -72,6 +87,20 @@ def truncate(
         show(json.dumps({**facts, "read_units": done.read_units, "write_units": done.write_units}, indent=1))
     else:
         show(f"{done.table}: {number_of(done.items, 'item')} deleted")
+
+
+def _show_program(place: Place, chosen: "Chosen", bounds: dict[str, Any], named: dict[str, Any]) -> None:
+    from dynamap_async.session import Session
+    from dynamap_async.tables import Tables
+
+    program = Program(place)
+    models = program.models(chosen.catalog, chosen.declared[:1])
+    program.use("dynamap_async", "Priority")
+    scope = ['"truncate"', "priority=Priority.BACKGROUND"]
+    program.call("async with session.scope(", Session.scope, scope, bounds, "):")
+    program.call("    done = await session.tables.truncate(", Tables.truncate, models, named)
+    program.add("print(done.table, done.items)")
+    program.show()
 
 
 async def _delete_all(

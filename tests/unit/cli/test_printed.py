@@ -28,6 +28,7 @@ VARYING = {
     r'"\d{4}-\d\d-\d\dT[\d:.+]+"': '"DATE"',
     r"\S+@\S+, process \d+[\w, ]*": "WHO",
     r"[\w./\\-]+(?=dynamap\.toml)": "FOLDER/",
+    r"(?<=can be imported: in )\S+": "FOLDER",
     r"\x1b": r"\\e",
 }
 """Pattern -> what stands in the files for what is otherwise each time."""
@@ -167,6 +168,7 @@ LINES = {
     "plan": "plan --delete-unknown-indexes",
     "plan-json": "plan Visit --delete-unknown-indexes --json",
     "plan-check": "plan Page --check",
+    "plan-show-code": "plan Visit --show-code",
     "plan-prices": "plan Visit --prices 0.625 0.25",
     "apply-refused": "apply Page",
     "apply-not-allowed": "apply Visit --delete-unknown-indexes --yes",

@@ -7,16 +7,20 @@ whenever the loop has nothing to do, and fails if it leaves a task behind.
 import asyncio
 import gc
 import inspect
+import json
 import os
 import random
 import secrets
 import shlex
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
+from importlib.util import find_spec
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -208,6 +212,32 @@ class NoTables:
 def no_tables() -> type[NoTables]:
     """Return the class of a transport that takes everything and has nothing."""
     return NoTables
+
+
+@pytest.fixture(scope="session")
+def strictly_checked(pytestconfig: pytest.Config) -> Callable[[str, Path], list[str]]:
+    """Return a function: mypy or pyright, and a folder of modules -> the lines of what it reports in strict mode.
+
+    The folder should be outside of this checkout, so that no configuration of it counts. The test is skipped where the
+    checker is not installed.
+    """
+
+    def check(checker: str, folder: Path) -> list[str]:
+        if find_spec(checker) is None:
+            pytest.skip(f"{checker} is not installed; the dependency group `types` has it")
+        if checker == "mypy":
+            cache = str(pytestconfig.rootpath / ".mypy_cache" / "strictly-checked" / folder.name)
+            options = ["--strict", "--python-version", "3.11", "--no-error-summary", "--cache-dir", cache, "."]
+        else:
+            strict = {"typeCheckingMode": "strict", "pythonVersion": "3.11"}
+            (folder / "pyrightconfig.json").write_text(json.dumps(strict), "utf-8")
+            options = ["--pythonpath", sys.executable]
+        command = [sys.executable, "-m", checker, *options]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode in (0, 1), done.stdout + done.stderr  # 1: it found errors; else it did not run
+        return done.stdout.splitlines() if done.returncode else []
+
+    return check
 
 
 @pytest.fixture(scope="session")

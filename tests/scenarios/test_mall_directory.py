@@ -10,7 +10,19 @@ import pytest
 import pytest_asyncio
 from pydantic import Field
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Parts, SortKey, attr, template
+from dynamap_async import (
+    Attr,
+    BoundQuery,
+    Condition,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    Parts,
+    Session,
+    SortKey,
+    attr,
+    template,
+)
 from dynamap_async.errors import ConditionalCheckFailedError, EncodeError, ItemNotFoundError, OperationError
 from dynamap_async.expressions import path_of
 from dynamap_async.models.templates import DeclaredTemplate, names_in
@@ -70,11 +82,11 @@ NEIGHBOUR = StoreLocation(
 YEAR_2020 = StoreLocation.lease_ends.between(date(2020, 1, 1), date(2020, 12, 31))
 
 
-def units(session, *conditions):
+def units(session: Session, *conditions: Condition) -> BoundQuery[StoreLocation, StoreLocation]:
     return session.query(StoreLocation).where(StoreLocation.mall == "EastPointe", *conditions)
 
 
-def leases(session, *conditions):
+def leases(session: Session, *conditions: Condition) -> BoundQuery[StoreLocation, StoreLocation]:
     return session.query(StoreLocation).where(StoreLocation.store == "LatteLarrys", *conditions)
 
 

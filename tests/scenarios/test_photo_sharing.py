@@ -84,7 +84,7 @@ class Follow(Model, table=INSTAGRAM):
 MODELS = {"instagram": INSTAGRAM}
 
 
-def ulid(number):
+def ulid(number: int) -> str:
     return f"01H0000000000000000000{number:04d}"
 
 

@@ -5,9 +5,11 @@ its own, and ``is_in`` gathers. Three published lines of the cart have another `
 The key is what the requests go by, so what stands in it is a part of its own, and ``Status`` is not.
 """
 
+from collections.abc import Callable
+
 import pytest
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Parts, SortKey, attr, template
+from dynamap_async import Attr, BoundQuery, GlobalIndex, Model, PartitionKey, Parts, Session, SortKey, attr, template
 from dynamap_async.errors import ItemNotFoundError, TransactionCanceledError
 
 SCENARIO = "scheduled-payments-cart"
@@ -72,7 +74,7 @@ def pending(session, *shards):
     return session.query(Payment).where(Payment.shard.is_in(*shards), *PENDING)
 
 
-def of_shard(shard):
+def of_shard(shard: str) -> Callable[[Session], BoundQuery[Payment, Payment]]:
     return lambda session: session.query(Payment).where(Payment.shard == shard, *PENDING)
 
 

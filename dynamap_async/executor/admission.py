@@ -372,9 +372,7 @@ class Admission:
         self._let_go(each for each in at_once if each is not ticket)
         if ticket.queue is None:
             return True
-        if _is_urgent(call):
-            until = now + self._backoff(max(1, call.attempts))
-            call.patience = asyncio.get_running_loop().call_at(until, self._go_anyway, ticket, context=Context())
+        self._limit_wait(call, ticket, now)
         if self._timer is None or ticket.is_first:
             self._set_timer(now)
         if self._observed:
@@ -431,6 +429,12 @@ class Admission:
             return ()
         return self.governor.statistics(now)
 
+    def _limit_wait(self, call: Call, ticket: Ticket, now: float) -> None:
+        """See to it that an urgent request waits for no longer than the backoff after a refusal takes."""
+        if _is_urgent(call):
+            until = now + self._backoff(max(1, call.attempts))
+            call.patience = asyncio.get_running_loop().call_at(until, self._go_anyway, ticket, context=Context())
+
     def _go_anyway(self, ticket: Ticket) -> None:
         """Let go whoever has waited for as long as the backoff after a refusal takes."""
         if ticket.queue is not None:
@@ -458,11 +462,23 @@ class Admission:
         return call.ticket is not None and call.ticket.queue is not None
 
     def lift(self, call: Call, priority: Priority) -> None:
-        """Let a waiting request go on with a higher priority; nothing changes where it has that already."""
-        if call.ticket is not None and call.ticket.queue is not None and priority < call.ticket.priority:
-            now = _now()
-            self._let_go(self.governor.lift(call.ticket, priority, now))
-            self._set_timer(now)
+        """Let a waiting request go on with a higher priority; nothing changes where it waits with that already.
+
+        Args:
+            call: the request.
+            priority: how urgent it has become.
+        """
+        ticket = call.ticket
+        if ticket is None or ticket.queue is None or priority >= ticket.priority:
+            return
+        if self.is_free(call.request, call):
+            self._go_anyway(ticket)
+            return
+        now = _now()
+        self._let_go(self.governor.lift(ticket, priority, now))
+        if self.waits(call):
+            self._limit_wait(call, ticket, now)
+        self._set_timer(now)
 
     def leave(self, call: Call) -> None:
         """Let go of a request that is not sent, or not any more."""

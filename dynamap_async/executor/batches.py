@@ -13,7 +13,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Batch
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import islice
 from typing import Any, Final, TypeAlias
@@ -435,6 +435,10 @@ class ReadRules:
             if joinable.get(call.identity) is call:
                 del joinable[call.identity]
 
+    def lift(self, call: Call) -> Sequence[Call]:
+        """Return those that are lifted because a call waits for them: none, for reads take no turns."""
+        return ()
+
     def remove(self, call: Call) -> Sequence[Call]:
         """Remove a call that has ended; return those whose turn may have come, which are none."""
         if not call.attempts:
@@ -488,7 +492,8 @@ class WriteRules:
     Invariant: all writes of one key form a line, conditional ones and updates included: the next is sent when the one
     before it was answered or given up. A transaction stands in the lines of all its keys, and is sent when it is the
     first of each; it joins them all at once, so that no two wait for each other. Writes are never merged. A cancelled
-    write that was not sent leaves its lines; one that was sent keeps its place until it is answered.
+    write that was not sent leaves its lines; one that was sent keeps its place until it is answered. Whatever a write
+    waits for is as urgent as that write, or more.
     """
 
     writes: Final = True
@@ -523,6 +528,34 @@ class WriteRules:
             if self.lines[identity] is not call:
                 return False
         return True
+
+    def lift(self, call: Call) -> Sequence[Call]:
+        """Make what a new call waits for as urgent as that call; return what was less urgent."""
+        priority = call.priority
+        lifted: list[Call] = []
+        waiting = [call]
+        for after in waiting:  # it grows by transactions, which wait in other lines as well
+            for identity in after.identities:
+                for before in self._before(after, identity):
+                    if before.priority <= priority:
+                        break  # and so is all before it
+                    before.lift(priority)
+                    lifted.append(before)
+                    if len(before.identities) > 1:
+                        waiting.append(before)
+        return lifted
+
+    def _before(self, call: Call, identity: str) -> Iterator[Call]:
+        """Yield those that stand before a call in one of its lines, the last one first."""
+        first = self.lines[identity]
+        if first is call:
+            return
+        backwards = reversed(self._behind[identity])
+        for each in backwards:
+            if each is call:
+                break
+        yield from backwards
+        yield first
 
     def begin(self, batch: Sequence[Call]) -> None:
         """Nothing: what is sent keeps its place."""

@@ -152,6 +152,8 @@ class Call:
     """The task that carries it, or carried it last."""
     urgency: Priority = Priority.INTERACTIVE
     """The priority of the queue that it was put into."""
+    lifted: Priority = Priority.BACKGROUND
+    """The most urgent priority of those that came to wait behind it in a line of writes, whatever became of them."""
     refused_in_batch: bool = False
     """Whether it travels alone, to see whether it is accepted then."""
     left: int = 0
@@ -217,13 +219,17 @@ class Call:
         part.attempts, part.on_the_wire, part.task = self.attempts, self.on_the_wire, self.task
         part.exchange_id, part.first_sent = self.exchange_id, self.first_sent
         part.coalesced, part.idle_since = self.coalesced, self.idle_since
-        part.patient, part.uncounted, part.ticket = self.patient, self.uncounted, ticket
+        part.patient, part.uncounted, part.ticket, part.lifted = self.patient, self.uncounted, ticket, self.lifted
         return part
 
     def join(self, waiter: Waiter) -> None:
         """Let one more wait for it."""
         self.waiters.append(waiter)
         self.joined = True
+
+    def lift(self, priority: Priority) -> None:
+        """Let it be as urgent as one that has come to wait behind it."""
+        self.lifted = min(self.lifted, priority)
 
     def is_too_late(self, at: float) -> bool:
         """Return whether an attempt at this time could do again what an earlier one may have done."""
@@ -274,10 +280,10 @@ class Call:
 
     @property
     def priority(self) -> Priority:
-        """The most urgent priority of those who wait."""
+        """The most urgent priority of those who wait for it, or behind it."""
         if len(self.waiters) == 1 and self.waiters[0].account is None and not self.waiters[0].future.done():
             return Priority.INTERACTIVE  # as most are
-        return min((each.priority for each in self.waiters if not each.future.done()), default=Priority.BACKGROUND)
+        return min([self.lifted, *[each.priority for each in self.waiters if not each.future.done()]])
 
     @property
     def out_of_requests(self) -> bool:

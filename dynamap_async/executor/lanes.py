@@ -461,6 +461,8 @@ class Lane:
             self.open.add(call)
             if rules.add(call, shares=shares):
                 self._begin(call)
+            else:
+                self._wait_in_line(call)
         if reserved is not None or ledger.observed:
             self._note_end(call, waiter)
         return call, waiter.future
@@ -507,8 +509,7 @@ class Lane:
     def _join(self, call: Call, waiter: Waiter) -> None:
         call.join(waiter)
         if self._ledger.scoped:
-            self._lift(call, waiter.priority)
-            self._schedule.wake()
+            self._lift((call,), waiter.priority)
 
     def _takes(self, chunk: Chunk, payer: Account | None) -> bool:
         """Return whether a chunk may travel as a whole: what is limited is looked at item by item."""
@@ -580,12 +581,19 @@ class Lane:
         self._schedule.hurry()
         self._schedule.wake()
 
-    def _lift(self, call: Call, priority: Priority) -> None:
-        """Let a call go on with the priority of one more who waits for it, if that is more urgent."""
-        if self._admission.waits(call):
-            self._admission.lift(call, priority)
-        elif priority < call.urgency and self._queues.take_out(call):
-            self._queues.add(call)
+    def _wait_in_line(self, call: Call) -> None:
+        """Let whatever a new call has to wait for be as urgent as it is."""
+        if self._ledger.scoped:  # else all are
+            self._lift(self._rules.lift(call), call.priority)
+
+    def _lift(self, calls: Sequence[Call], priority: Priority) -> None:
+        """Let calls go on with the priority of one that has come to wait for them, if that is more urgent."""
+        for call in calls:
+            if self._admission.waits(call):
+                self._admission.lift(call, priority)
+            elif priority < call.urgency and not call.on_the_wire and self._queues.take_out(call):
+                self._queues.add(call, first=call.attempts > 0)
+        self._schedule.wake()
 
     def _let_in_recalled(self) -> None:
         left = _RECALLED_AT_ONCE

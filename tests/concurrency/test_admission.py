@@ -270,6 +270,24 @@ class TestLearning:
             await session.find(model, "s", 1)
             assert now() - begin == pytest.approx(0.05 + 2 * 0.005)
 
+    async def test_writes_of_a_load_hold_up_urgent_ones_by_nothing_but_a_backoff_each(
+        self, metered, open_session, items, no_jitter
+    ):
+        metered.rate = 20
+        async with open_session(retry=RetryPolicy(budget=1e9, max_attempts=50)) as session:
+            await session.put_many(items(100))  # that finds the rate
+
+            async def background(item):
+                async with session.scope("load", priority=Priority.BACKGROUND):
+                    await session.put(item)
+
+            tasks = [asyncio.create_task(background(item)) for item in items(60)]
+            await asyncio.sleep(0.1)
+            metered.rate, begin = None, now()
+            await session.gather(*[session.put(item) for item in items(40, first=20)])
+            assert 2 * 0.005 < now() - begin < 2 * (0.05 + 0.005) + 0.001
+            await session.gather(*tasks)
+
 
 class TestDescribing:
     async def test_the_first_request_does_not_wait_for_the_description(self, metered, open_session, items):

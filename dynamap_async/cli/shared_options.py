@@ -12,7 +12,7 @@ import typer
 from dynamap_async.cli.completion import complete_environments
 from dynamap_async.cli.configuration import find_configuration
 from dynamap_async.cli.costs import told_cost
-from dynamap_async.cli.endings import ending
+from dynamap_async.cli.endings import CommandError, ending
 from dynamap_async.cli.loop import run
 from dynamap_async.cli.place import Place, place_of
 from dynamap_async.errors import ConfigurationError, TransportError
@@ -106,8 +106,34 @@ SHARED_OPTIONS: Final = inspect.signature(_options).parameters
 """Name of a parameter -> the option that all commands have which go to tables."""
 
 
+def _timeout(
+    *,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=1, help="Give up after this time, with status 1.")
+    ] = None,
+) -> None:
+    """Declare the option of commands that only read."""
+
+
+async def _in_time(work: Coroutine[Any, Any, None], seconds: float | None) -> None:
+    """Await the work of a command that only reads, for so long at most."""
+    import asyncio
+
+    limit = asyncio.timeout(seconds)  # cancels the work once, as Ctrl-C does, so that its session can close
+    try:
+        async with limit:
+            await work
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise CommandError(f"It took longer than {seconds:g} s; nothing was changed.") from error
+
+
 def goes_to_tables(
-    *, without: tuple[str, ...] = (), interrupted: str = "Interrupted: nothing was changed."
+    *,
+    without: tuple[str, ...] = (),
+    interrupted: str = "Interrupted: nothing was changed.",
+    only_reads: bool = False,
 ) -> Callable[[Callable[..., Coroutine[Any, Any, None] | None]], Callable[..., None]]:
     """Return a decorator that makes a command of a function ``(place, *, its own options)``, async or plain.
 
@@ -117,8 +143,10 @@ def goes_to_tables(
     Args:
         without: the options that this command does not have.
         interrupted: the line that Ctrl-C ends with.
+        only_reads: whether it may be ended at any time, and so has the option ``--timeout``.
     """
     added = {name: each for name, each in SHARED_OPTIONS.items() if name not in without}
+    timed = [*inspect.signature(_timeout).parameters.values()] if only_reads else []
 
     def decorate(work: Callable[..., Coroutine[Any, Any, None] | None]) -> Callable[..., None]:
         own = inspect.signature(work)
@@ -126,6 +154,7 @@ def goes_to_tables(
         @wraps(work)
         def command(**given: Any) -> None:
             shared = {name: given.pop(name) for name in added}
+            seconds: float | None = given.pop("timeout") if only_reads else None
             quiet: bool = shared.pop("quiet", True)
             with ending(interrupted):
                 place = place_of(
@@ -138,7 +167,7 @@ def goes_to_tables(
                     with told_cost(place, quiet=quiet):
                         done = work(place, **given)
                         if inspect.iscoroutine(done):
-                            run(done)
+                            run(_in_time(done, seconds))
                 except TransportError as error:
                     error.add_note(f"it was sent to {place}")
                     raise
@@ -147,7 +176,9 @@ def goes_to_tables(
                     raise
 
         kept = [each for name, each in own.parameters.items() if name != _PLACE]
-        command.__dict__["__signature__"] = own.replace(parameters=[*kept, *added.values()], return_annotation=None)
+        command.__dict__["__signature__"] = own.replace(
+            parameters=[*kept, *timed, *added.values()], return_annotation=None
+        )
         return command
 
     return decorate

@@ -85,6 +85,7 @@ def upgrade(  # noqa: PLR0913 - each is an option
         confirm(place, f"Upgrade all items of {model} in {place}?", yes=yes, yes_in=yes_in)
 
     async def go_over() -> "UpgradeReport":
+        from dynamap_async.config import Priority
         from dynamap_async.errors import CapacityBudgetExceededError, ScopeTimeoutError
         from dynamap_async.session import UpgradePass
 
@@ -92,7 +93,7 @@ def upgrade(  # noqa: PLR0913 - each is an option
             run: UpgradePass = session.upgrade(chosen, checkpoint=_kept(checkpoint), **asked)
             try:
                 # The pass is ended outside of the scope, whose time may be over.
-                async with run, session.scope("dynamap upgrade", timeout=timeout):
+                async with run, session.scope("dynamap upgrade", priority=Priority.BACKGROUND, timeout=timeout):
                     await _to_the_end(run, checkpoint)
             except (CapacityBudgetExceededError, ScopeTimeoutError) as error:
                 over = "the time is over" if isinstance(error, ScopeTimeoutError) else "the write units are used up"
@@ -116,7 +117,9 @@ def _show_program(
 
     program = Program(place)
     models = program.models(catalog, [model])
-    program.call("async with session.scope(", Session.scope, ['"upgrade"'], {"timeout": timeout_seconds}, "):")
+    program.use("dynamap_async", "Priority")
+    scope = ['"upgrade"', "priority=Priority.BACKGROUND"]
+    program.call("async with session.scope(", Session.scope, scope, {"timeout": timeout_seconds}, "):")
     program.call("    async for report in session.upgrade(", Session.upgrade, models, asked, "):")
     program.add("        print(report)")
     program.show()

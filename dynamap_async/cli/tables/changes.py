@@ -64,7 +64,7 @@ _Prices: TypeAlias = Annotated[
 ]
 
 
-@goes_to_tables()
+@goes_to_tables(only_reads=True)
 async def plan(  # noqa: PLR0913 - each is an option
     place: Place,
     *,
@@ -189,7 +189,7 @@ def apply(  # noqa: PLR0913 - each is an option
         show(made.to_json())
 
 
-@goes_to_tables()
+@goes_to_tables(only_reads=True)
 async def diff(
     place: Place,
     *,
@@ -223,7 +223,7 @@ async def diff(
         raise typer.Exit(Status.DIFFERENT)
 
 
-@goes_to_tables()
+@goes_to_tables(only_reads=True)
 async def verify(
     place: Place,
     *,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _HEADINGS: Final = ("TABLE", "STATUS", "BILLING", "ITEMS", "SIZE", "INDEXES", "MODELS")
 
 
-@goes_to_tables()
+@goes_to_tables(only_reads=True)
 async def tables(
     place: Place,
     *,
@@ -64,7 +64,7 @@ async def tables(
         tell(f"declared, and not there: {', '.join(missing)}; `dynamap plan` shows what would make them")
 
 
-@goes_to_tables()
+@goes_to_tables(only_reads=True)
 async def describe(
     place: Place,
     *,

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import signal
+import socket
 import sys
 from contextlib import closing, suppress
 from pathlib import Path
@@ -92,6 +93,14 @@ def test_login_that_is_over_is_renewed_by_the_command_that_is_named(declared, ru
     assert result.exit_code == Status.FAILED
     assert result.stderr.endswith("; log in again: aws sso login --profile shop\n")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("line", ["plan", "diff", "verify", "tables", "describe Page", "describe --table any"])
+def test_who_only_reads_gives_up_when_the_time_is_over(declared, run, line):
+    with socket.create_server(("127.0.0.1", 0)) as mute:  # connections are taken, and nobody answers
+        result = run(f"{line} --timeout 1 --endpoint-url http://127.0.0.1:{mute.getsockname()[1]}")
+    assert result.exit_code == Status.FAILED
+    assert result.stderr.endswith("It took longer than 1 s; nothing was changed.\n")
 
 
 def hanging(operation, asked):

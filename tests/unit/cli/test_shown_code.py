@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from dynamap_async import Attr, Model, PartitionKey
+from dynamap_async import Attr, Model, PartitionKey, Priority, Session
 from dynamap_async.errors import TableMismatchError
 
 MODELS = """
@@ -155,6 +155,20 @@ def test_an_index_is_checked_by_a_program(run, shown, told, index, code):
     assert code in shown(f"check-index {index}")
     assert run("apply --yes").exit_code == 0
     assert "IndexReport(" in told(f"check-index {index} --max-read-units 5")
+
+
+@pytest.mark.parametrize("line", ["check-index Visit.by_day", "truncate Customer --yes", "upgrade Customer --yes"])
+def test_who_goes_over_many_items_does_so_in_the_background(monkeypatch, prefix, run, shown, line):
+    asked, scope = [], Session.scope
+
+    def recorded(session, name, /, **named):
+        asked.append(named["priority"])
+        return scope(session, name, **named)
+
+    monkeypatch.setattr(Session, "scope", recorded)
+    run(line)
+    assert asked == [Priority.BACKGROUND]
+    assert "priority=Priority.BACKGROUND" in shown(line)
 
 
 def test_items_are_upgraded_and_deleted_by_programs(run, told, prefix):

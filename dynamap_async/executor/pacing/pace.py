@@ -31,8 +31,8 @@ _DEVIATIONS: Final = 3.0
 """So many standard deviations more than is tolerated are no chance."""
 _SPARE_REFUSALS: Final = 2.0
 """And so many refusals more, for the few that say nothing."""
-_MEASURED_SECONDS: Final = 0.25
-"""Over at least so long it is measured what is delivered, if it is little."""
+_MEASURED_SECONDS: Final = 0.5
+"""Over at least so long it is measured what is delivered, if it is little: it comes in lumps, and others change it."""
 _SOONEST_SECONDS: Final = 0.12
 _ROUND_SECONDS: Final = 0.5
 _ROUND_ATTEMPTS: Final = 50
@@ -267,17 +267,7 @@ class Pace:
                 self._step_back(sent_at, now)
             # What is refused for another reason has taken nothing of the rate.
             return self.rate is not None and not expected
-        self._seeking = False
-        if now - self._began >= (_SOONEST_SECONDS if self._served >= _ROUND_ATTEMPTS else _MEASURED_SECONDS):
-            self._try_less(now)
-        elif (
-            not self.lowered
-            and self._refused * 2 > self._served + self._refused >= (_FLOOD if self._served else _NOTHING_SERVED)
-            and (self.rate is None or self.rate > max(FIRST_RATE, self._steady))
-        ):
-            rate = max(FIRST_RATE, self._steady * _CUT)
-            self.rate, self._seeking = rate if self.ceiling is None else min(rate, self.ceiling), True
-            self._begin_round(now + _GRACE_SECONDS)
+        self._lower(sent_at, now)
         return True
 
     def waited(self, seconds: float, now: float) -> None:
@@ -335,6 +325,25 @@ class Pace:
         allowed = min(1.0, expected + (_TOLERATED if self.lowered else _BORNE))
         chance = _DEVIATIONS * math.sqrt(attempts * allowed * (1 - allowed)) + _SPARE_REFUSALS
         return self._refused > allowed * attempts + chance
+
+    def _lower(self, sent_at: float | None, now: float) -> None:
+        """Lower the rate, for more was refused than is borne; at first no more than it takes to measure it."""
+        if self._seeking and now - self.delivered.at < _SOONEST_SECONDS:
+            # It was enough before it was doubled last: what is there is measured at about that rate.
+            self._step_back(sent_at, now)
+            self._begin_round(now)
+            return
+        self._seeking = False
+        if now - self._began >= (_SOONEST_SECONDS if self._served >= _ROUND_ATTEMPTS else _MEASURED_SECONDS):
+            self._try_less(now)
+        elif (
+            not self.lowered
+            and self._refused * 2 > self._served + self._refused >= (_FLOOD if self._served else _NOTHING_SERVED)
+            and (self.rate is None or self.rate > max(FIRST_RATE, self._steady))
+        ):
+            rate = max(FIRST_RATE, self._steady * _CUT)
+            self.rate, self._seeking = rate if self.ceiling is None else min(rate, self.ceiling), True
+            self._begin_round(now + _GRACE_SECONDS)
 
     def _try_less(self, now: float) -> None:
         """Lower the rate to what was delivered, to see whether that is why so much was refused."""

@@ -106,6 +106,35 @@ def test_beside_more_urgent_requests_the_rate_is_raised_slowly_for_longer():
     assert shared.rate < 1.2 * 300 < alone.rate
 
 
+def searched(limit, *, size):
+    """Return how many units are refused once a search has begun on a table that keeps its units, and the rate at last.
+
+    More is asked for than there is, so many at a time; a call takes what is left.
+    """
+    pace, now, tokens, refused = Pace(), 0.1, 0.0, 0
+    pace.refused(12, None, 0.0)
+    while now < 5.0:
+        step = size / min(20 * limit, pace.rate or 20 * limit)
+        now, tokens = now + step, tokens + step * limit
+        pace.waited(step, now)
+        got = min(size, int(tokens))
+        tokens -= got
+        if got:
+            pace.served(float(got), got, now, now)
+        if got < size:
+            pace.refused(size - got, now, now)
+            refused += size - got
+    return refused, pace.rate
+
+
+@pytest.mark.parametrize("limit", [200, 1_000, 5_000])
+@pytest.mark.parametrize("size", [1, 25])
+def test_a_search_that_came_too_far_goes_back_at_once_though_what_is_refused_is_refused_together(limit, size):
+    refused, rate = searched(limit, size=size)
+    assert refused < 0.55 * limit
+    assert rate == pytest.approx(limit, rel=0.1)
+
+
 def test_a_limit_that_was_halved_is_followed():
     pace = Pace()
     limited(pace, 1000.0, begin=0.0, seconds=5.0, asked=5000.0)
@@ -143,7 +172,7 @@ def test_a_gap_between_requests_of_many_units_is_not_taken_for_an_outage(units):
         pace.served(units, 1, number / 5, number / 5)
     pace.refused(1, 8.0, 8.0)
     pace.served(units, 1, 8.01, 8.01)
-    for step in range(1, 7):
+    for step in range(1, 12):
         pace.refused(1, 8.01 + step / 20, 8.01 + step / 20)
     assert pace.lowered
     assert not pace.out

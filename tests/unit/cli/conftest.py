@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from dynamap_async.cli.app import app
 from dynamap_async.testing import Engine, LocalEngine
 
+EXAMPLES = str(Path(__file__).parents[3] / "docs" / "examples")
 COST = re.compile(r"(no units|[\d.,]+ (read|write) units?(, [\d.,]+ write units?)?), \d+ requests?, [\d.,]+ m?s\n\Z")
 
 
@@ -35,16 +36,22 @@ def engine(running: Callable[..., Engine]) -> Iterator[Engine]:
 
 @pytest.fixture(autouse=True)
 def imported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Forget the modules of projects that commands imported here: other tests have some of the same names."""
+    """Forget the modules of projects that commands imported here: other tests have some of the same names.
+
+    Those that other tests imported, such as the package ``shop`` of the example application, are set aside meanwhile.
+    """
     path, before, folder = [*sys.path], {**sys.modules}, str(tmp_path_factory.getbasetemp())
+    _forget(EXAMPLES, folder)
     yield
     sys.path[:] = path
+    _forget(folder)
+    sys.modules.update({name: module for name, module in before.items() if name not in sys.modules})
+
+
+def _forget(*folders: str) -> None:
     for name, module in [*sys.modules.items()]:
-        if (getattr(module, "__file__", None) or "").startswith(folder):
-            if name in before:  # such as the package of the example application, whose modules stay there
-                sys.modules[name] = before[name]
-            else:
-                del sys.modules[name]
+        if (getattr(module, "__file__", None) or "").startswith(folders):
+            del sys.modules[name]
 
 
 @pytest.fixture

@@ -106,8 +106,16 @@ def _model(
     made = _with_patterns(kind, sample, fields, frozenset())
     if found.discriminator is not None and not found.is_prefix:
         keys = sample.schema.keys.names
-        if any(_are_alike(made, other.fields, keys) for other in others):
+        alike = [other.name for other in others if _are_alike(made, other.fields, keys)]
+        if alike:
+            patterns = {field.attribute: field.pattern for field in made}
             made = _with_patterns(kind, sample, fields, frozenset(keys[-1:]))
+            made = tuple(
+                replace(field, checks=(*field.checks, pattern.doubt_beside(alike)))
+                if field.attribute == keys[-1] and (pattern := patterns[keys[-1]]) is not None
+                else field
+                for field in made
+            )
     checks = list(kind.checks)
     if len(kind.items) < _FEW_ITEMS:
         checks.append(f"only {len(kind.items)} {'item' if len(kind.items) == 1 else 'items'} of this kind sampled")

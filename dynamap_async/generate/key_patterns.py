@@ -86,6 +86,18 @@ class KeyPattern:
         """The pieces that are fields."""
         return tuple(part for part in self.parts if part.field)
 
+    def doubt_beside(self, models: Sequence[str]) -> str:
+        """Return what is said of a key without this pattern, because two such classes are refused.
+
+        Args:
+            models: the names of the classes that may make the same keys.
+        """
+        names = ", ".join(models)
+        return (
+            f"template({self.text!r}) is left out, because the keys may then be those of {names}: write it, with "
+            f"distinct_from=({names},) in the class statement, if no item of one ever has a key of the other"
+        )
+
 
 def _written(part: PatternPart) -> str:
     if not part.field:

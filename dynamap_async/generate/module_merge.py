@@ -146,11 +146,7 @@ class _Merging:
         alike = [each.name for each in self._own if self._may_make_the_same_keys(each, model)]
         if not alike or key is None or key.pattern is None:
             return model
-        names = ", ".join(alike)
-        doubt = (
-            f"template({key.pattern.text!r}) is left out, because the keys may then be those of {names}: write it, "
-            f"with distinct_from=({names},) in the class statement, if no item of one ever has a key of the other"
-        )
+        doubt = key.pattern.doubt_beside(alike)
         self._left.append(f"{model.name}.{key.name} is a plain key: {doubt}")
         plain = replace(key, pattern=None, checks=(*key.checks, doubt))
         others = [each for each in model.fields if each is not key]

@@ -26,6 +26,8 @@ PUSHED = {"pushed": (100, 1_000), "crowded": (25, 250)}
 IDLE_SECONDS = 3.0
 OPERATIONS = 1_600
 FREE_ROUNDS = 3
+TURNS = 3
+"""How often both are asked by turns, where one is divided by the other: the machine's speed changes by more than a goal."""
 WARM_SECONDS = 0.5
 FREE_ITEMS = {"load": 8_000, "push": 3_000}
 
@@ -81,7 +83,7 @@ async def stranger(table: Simulated, variant: Variant, effort: Effort) -> Figure
 async def _of_unpaced(
     table: Simulated, variant: Variant, task: Task, judge: Callable[[Figures, Figures], float]
 ) -> float:
-    """Return a figure of a variant, in proportion to that of this library without pacing.
+    """Return a figure of a variant, in proportion to that of this library without pacing, both summed over the turns.
 
     Args:
         table: the server.
@@ -89,10 +91,11 @@ async def _of_unpaced(
         task: what both do.
         judge: returns the figure, from what a worker told and from what the server counted.
     """
-    got: dict[str, float] = {}
-    for each in (UNPACED, variant):
-        (told,) = await work(table, each, [task])
-        got[each.label] = judge(told, await table.control("/counts"))
+    got = {UNPACED.label: 0.0, variant.label: 0.0}
+    for _ in range(TURNS):
+        for each in (UNPACED, variant):
+            (told,) = await work(table, each, [task])
+            got[each.label] += judge(told, await table.control("/counts"))
     return got[variant.label] / max(1e-9, got[UNPACED.label])
 
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 import pytest_asyncio
 
-from dynamap_async import Attr, Model, PartitionKey, attr
+from dynamap_async import Attr, Model, PartitionKey, attr, to_wire
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     IdempotentParameterMismatchError,
@@ -97,6 +97,14 @@ async def test_order_is_placed_in_all_tables_at_once(shop):
     assert (placed.status, placed.total, placed.customer) == tuple(
         PUBLISHED[name] for name in ("OrderStatus", "OrderTotal", "CustomerId")
     )
+
+
+async def test_stored_items_are_the_published_ones_to_the_letter():
+    assert [to_wire(Customer(id=CUSTOMER))] == SEED["Customers"]
+    own = {"OrderId": {"S": ORDER}, "ProductId": {"S": PRODUCT}}  # the source names no values for these
+    assert to_wire(order()) == own | {name: {"S": value} for name, value in PUBLISHED.items()}
+    statuses = [to_wire(Product(id=PRODUCT, status=status))["ProductStatus"] for status in Status]
+    assert statuses == [{"S": each} for each in SEED["product_status"]]
 
 
 async def test_sold_product_cancels_the_order_and_is_shown(shop):

@@ -27,7 +27,7 @@ IDLE_SECONDS = 3.0
 OPERATIONS = 1_600
 FREE_ROUNDS = 3
 TURNS = 3
-"""How often both are asked by turns, where one is divided by the other: the machine's speed changes by more than a goal."""
+"""How often both are asked, where one is divided by the other: the machine's speed changes by more than a goal."""
 WARM_SECONDS = 0.5
 FREE_ITEMS = {"load": 8_000, "push": 3_000}
 

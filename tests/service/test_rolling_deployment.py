@@ -1,11 +1,12 @@
 """An old and a new release side by side on real engines: neither meets what it cannot read, and nothing is lost."""
 
+from collections import Counter
 from random import Random
 
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, StoredItem, Version, attr, downgrade, upgrade
-from dynamap_async.errors import OperationError, VersionConflictError
+from dynamap_async.errors import ItemVersionError, OperationError, VersionConflictError
 
 pytestmark = pytest.mark.asyncio
 
@@ -127,6 +128,60 @@ async def test_nothing_is_lost_while_releases_replace_each_other(session, seed):
     assert found == expected
     assert sum(each["visits"] for each in found.values()) > 20
     assert report.remaining == 0
+
+
+class StrictGuest(Model, table="guests", schema_version=2):
+    """A release that was deployed without a thought of the next one."""
+
+    number: PartitionKey[int]
+    visits: Attr[int] = attr(default=0)
+
+    @upgrade(to=2)
+    @staticmethod
+    def no_change(item: StoredItem) -> None:
+        pass
+
+
+class RunningGuest(StrictGuest, accepts=3):
+    """The release that reads what the next one writes."""
+
+
+class NextGuest(StrictGuest, schema_version=3):
+    """The release that writes one more attribute."""
+
+    language: Attr[str]
+
+    @upgrade(to=3)
+    @staticmethod
+    def english(item: StoredItem) -> None:
+        item["language"] = "en"
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_a_release_that_accepts_the_next_version_meets_no_error_and_drops_nothing_of_it(session, seed):
+    await session.tables.create(NextGuest)
+    await session.put_many(StrictGuest(number=number) for number in range(30))
+    random, visits, spoken = Random(seed), Counter(), {}
+    for _ in range(200):
+        number = random.randrange(30)
+        release = random.choice([RunningGuest, NextGuest]) if number < 20 else RunningGuest
+        guest = await session.get(release, number, consistent_read=True)
+        guest.visits += 1
+        visits[number] += 1
+        if isinstance(guest, NextGuest):
+            guest.language = spoken[number] = random.choice(["de", "fr", "it"])
+        await session.save(guest)
+    found = await session.scan(NextGuest).consistent()
+    assert {each.number: (each.visits, each.language) for each in found} == {
+        number: (visits[number], spoken.get(number, "en")) for number in range(30)
+    }
+    refused = set()
+    for number in range(30):
+        try:
+            await session.get(StrictGuest, number)
+        except ItemVersionError:
+            refused.add(number)
+    assert refused == set(spoken) != set()
 
 
 async def test_every_way_of_writing_writes_what_the_release_before_reads(session):

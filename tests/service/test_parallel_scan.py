@@ -76,6 +76,20 @@ async def test_workers_that_read_a_segment_each_read_every_item_once(events):
     assert numbers(found) == list(range(300))
 
 
+@pytest.mark.engine_fault("native", "finds nothing more in a segment where the item that a page ended with is gone")
+async def test_a_segment_goes_on_where_the_item_that_its_page_ended_with_is_gone(events):
+    found = []
+    for worker in range(2):
+        scan, cursor = events.scan(Event).segment(worker, 2), None
+        while True:
+            page = await scan.page(size=40, after=cursor)
+            found += page.items
+            if (cursor := page.cursor) is None:
+                break
+            await events.delete(page.items[-1])
+    assert numbers(found) == list(range(300))
+
+
 async def test_a_cursor_of_one_segment_is_refused_by_another(events):
     scans = [events.scan(Event).segment(worker, 2) for worker in range(2)]
     pages = [await scan.page(size=5) for scan in scans]

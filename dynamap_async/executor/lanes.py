@@ -600,8 +600,10 @@ class Lane:
         while self._recalled and left > 0:
             call = self._recalled.popleft()
             left -= call.parts
-            if call in self.open:
+            if call.wanted:
                 self._let_in(call)
+            elif call in self.open:  # so that nobody waits behind it until it has units that it does not need
+                self._close_one(call)
         self._schedule.wake()
         if self._recalled:
             asyncio.get_running_loop().call_soon(self._let_in_recalled, context=Context())

@@ -261,6 +261,24 @@ class TestLearning:
         # Two calls of 25 were on their way; of everything behind them, hardly anything was refused.
         assert 50 <= metered.counts["throttled"] < 100
 
+    async def test_cancelled_writes_that_were_queued_then_hold_up_no_others_of_their_keys(
+        self, metered, transport, open_session, items
+    ):
+        metered.rate, transport.max_connections = 100, 2
+        many, few = items(300), items(20, first=300)
+        async with open_session(retry=RetryPolicy(budget=1e9, max_attempts=50)) as session:
+            load = asyncio.create_task(session.put_many(many))
+            await asyncio.sleep(0.001)  # both connections are taken
+            cancelled = [asyncio.create_task(session.put(item)) for item in few]
+            await asyncio.sleep(0.001)
+            for task in cancelled:
+                task.cancel()
+            begin = now()
+            await session.gather(*[session.put(item) for item in few])
+            assert now() - begin < 1
+            assert not load.done()
+            await load
+
     async def test_one_refusal_holds_up_a_few_requests_by_nothing_but_their_backoff(
         self, metered, transport, open_session, model, no_jitter
     ):

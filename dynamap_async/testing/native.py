@@ -25,9 +25,9 @@ class NativeEngine(Engine):
 
     Faster and stricter than ``LocalEngine``; its capacity figures follow the service's rules. It is not DynamoDB
     either: nothing is throttled, nothing expires, all regions and accounts share one set of tables, queries on indexes
-    with several attributes per key fail, ``SET list[99]`` or removing two elements at once go wrong, a page that ends at
-    1 MB says that one item more was evaluated than were, and a segment of a scan ends early if the item that its last
-    page ended with was deleted in the meantime.
+    with several attributes per key fail, ``SET list[99]`` or removing two elements at once go wrong, a page that ends
+    at 1 MB says that one item more was evaluated than were, and a segment of a scan ends early if the item that its
+    last page ended with was deleted in the meantime.
 
     Args:
         executable: path of the ``dynoxide`` program; otherwise the one that ``DYNAMAP_NATIVE_ENGINE`` names, or that

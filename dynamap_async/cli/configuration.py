@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import field
 from difflib import get_close_matches
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeGuard, cast
 
@@ -18,9 +19,15 @@ _UNITS: Final = "max_read_units"
 """The same, but a number."""
 _ENGINE: Final = "engine"
 """The same, but one of the engines that ``dynamap local`` starts."""
-ENGINES: Final = ("native", "embedded")
 _NAMES: Final = "table_names"
 """The same, but a table of texts and no text."""
+
+
+class EngineKind(StrEnum):
+    """The engines that ``dynamap local`` can start."""
+
+    NATIVE = "native"
+    EMBEDDED = "embedded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +147,7 @@ def _table_names(file: Path, where: str, settings: Mapping[str, Any]) -> dict[st
 
 def _check_engine(file: Path, where: str, settings: Mapping[str, str]) -> None:
     engine = settings.get(_ENGINE)
-    if engine is not None and engine not in ENGINES:
+    if engine is not None and engine not in [*EngineKind]:
         url = f"; the address of one that runs is {where}endpoint_url = {engine!r}" if "://" in engine else ""
         _refuse(file, f"{where}{_ENGINE} = {engine!r}: `dynamap local` starts 'native' or 'embedded'{url}")
 

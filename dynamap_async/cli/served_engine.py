@@ -8,12 +8,12 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeAlias
 
 import typer
 
+from dynamap_async.cli.configuration import EngineKind
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import number_of, show
@@ -40,13 +40,6 @@ _SETTINGS: Final = {
 
 _Fill: TypeAlias = Callable[["Session"], Awaitable[str]]
 """Writes items, and says which in a few words."""
-
-
-class EngineKind(StrEnum):
-    """The engines that can be started here."""
-
-    NATIVE = "native"
-    EMBEDDED = "embedded"
 
 
 @goes_to_tables(

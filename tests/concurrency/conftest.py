@@ -100,6 +100,17 @@ def no_jitter(monkeypatch):
     monkeypatch.setattr(Executor, "pause", lambda self, seconds: seconds)
 
 
+@pytest.fixture
+def opened(slow, engine):
+    """Return a function that makes a session on the slow tables of a test module, with faults before them."""
+
+    def make(faults=None):
+        transport = slow.wrap(engine)
+        return Session(transport=transport if faults is None else faults.wrap(transport))
+
+    return make
+
+
 class Reading(Model, table="readings"):
     sensor: PartitionKey[str]
     at: SortKey[int]

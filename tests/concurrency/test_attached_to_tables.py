@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Session
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey
 from dynamap_async.errors import RequestRejectedError, ResourceNotFoundError
 from dynamap_async.request import Request
 from dynamap_async.testing import FrozenClock
@@ -59,12 +59,8 @@ def slow():
 
 
 @pytest.fixture
-def opened(slow, no_tables):
-    def make(faults=None):
-        transport = slow.wrap(no_tables())
-        return Session(transport=transport if faults is None else faults.wrap(transport))
-
-    return make
+def engine(no_tables):
+    return no_tables()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import contextlib
 import anyio
 import pytest
 
-from dynamap_async import Attr, Model, PartitionKey, Session, TableSettings, Unique
+from dynamap_async import Attr, Model, PartitionKey, TableSettings, Unique
 from dynamap_async.errors import PlanHazardError, PlanOutOfDateError, TableMismatchError
 from dynamap_async.testing import FrozenClock
 from dynamap_async.testing.faults import Faults
@@ -37,12 +37,8 @@ def slow():
 
 
 @pytest.fixture
-def opened(slow, no_tables):
-    def make(faults=None):
-        transport = slow.wrap(no_tables())
-        return Session(transport=transport if faults is None else faults.wrap(transport))
-
-    return make
+def engine(no_tables):
+    return no_tables()
 
 
 def told(slow):

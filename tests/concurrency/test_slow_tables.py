@@ -13,7 +13,6 @@ from dynamap_async import (
     Model,
     PartitionKey,
     Recovery,
-    Session,
     SortKey,
     TableSettings,
     Throughput,
@@ -32,6 +31,7 @@ from dynamap_async.errors import (
     TransportError,
 )
 from dynamap_async.executor import gather_all
+from dynamap_async.request import Request
 from dynamap_async.testing import FrozenClock
 from dynamap_async.testing.faults import Faults
 from dynamap_async.testing.slow_tables import Durations, SlowTables
@@ -64,17 +64,6 @@ def engine(no_tables):
     return no_tables()
 
 
-@pytest.fixture
-def opened(slow, engine):
-    """Return a function that makes a session on the slow tables, with faults before them."""
-
-    def make(faults=None):
-        transport = slow.wrap(engine)
-        return Session(transport=transport if faults is None else faults.wrap(transport))
-
-    return make
-
-
 def states(slow, index):
     return [(entry.before, entry.after) for entry in slow.log if entry.index == index]
 
@@ -88,6 +77,26 @@ async def test_a_throughput_is_waited_for_although_the_table_is_said_to_be_activ
         await session.tables.create(Bare, throughput=Throughput(read=5, write=5))
         await session.tables.update_throughput(Bare, throughput=Throughput(read=9, write=9))
         assert (await session.tables.describe(Bare)).schema.throughput == Throughput(read=9, write=9)
+
+
+async def test_a_creation_that_is_cancelled_on_its_way_leaves_no_table_behind(slow, engine, monkeypatch):
+    body = {
+        "TableName": "bare",
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    create, transport = Request(operation="CreateTable", body=body, table="bare", writes=True), slow.wrap(engine)
+
+    async def never(request):
+        await anyio.sleep(3_600)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "send", never)
+        with anyio.move_on_after(1) as waiting:
+            await transport.send(create)
+    assert waiting.cancelled_caught
+    assert (await transport.send(create))["TableDescription"]["TableStatus"] == "CREATING"
 
 
 async def test_ensure_creates_a_table_with_its_indexes_and_time_to_live(opened, slow):

@@ -83,15 +83,6 @@ def engine(no_tables):
     return no_tables()
 
 
-@pytest.fixture
-def opened(slow, engine):
-    def make(faults=None):
-        transport = slow.wrap(engine)
-        return Session(transport=transport if faults is None else faults.wrap(transport))
-
-    return make
-
-
 def built_by(engine):
     """Return change of an index -> how often it was asked for."""
     return Counter(f"{action} {table} {entry['IndexName']}" for table, action, entry in engine.index_changes)

@@ -55,14 +55,13 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     return started
 
 
+def client_of(engine: Engine, **more: Any) -> Any:
+    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
+    return boto3.client("dynamodb", region_name="eu-west-1", endpoint_url=engine.endpoint_url, **keys, **more)
+
+
 def table_names(engine: Engine) -> list[str]:
-    client: Any = boto3.client(
-        "dynamodb",
-        region_name="eu-west-1",
-        endpoint_url=engine.endpoint_url,
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-    )
+    client = client_of(engine)
     with closing(client):
         names: list[str] = client.list_tables()["TableNames"]
         return names
@@ -120,13 +119,7 @@ async def test_session_outlives_a_reset_and_finds_no_table(make_engine):
 
 def test_engines_do_not_see_each_other(make_engine):
     def create(engine: Engine) -> None:
-        client: Any = boto3.client(
-            "dynamodb",
-            region_name="eu-west-1",
-            endpoint_url=engine.endpoint_url,
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-        )
+        client = client_of(engine)
         with closing(client):
             client.create_table(
                 TableName="notes",
@@ -212,14 +205,7 @@ def test_requests_to_the_embedded_engine_are_not_logged(caplog, capfd):
 
 def test_a_failure_of_the_embedded_engine_is_told_in_the_error_and_not_logged(caplog, capfd):
     with LocalEngine(models=[Note]) as engine:
-        client = boto3.client(
-            "dynamodb",
-            endpoint_url=engine.endpoint_url,
-            region_name="eu-west-1",
-            aws_access_key_id="any",
-            aws_secret_access_key="any",
-            config=Config(retries={"total_max_attempts": 1}),
-        )
+        client = client_of(engine, config=Config(retries={"total_max_attempts": 1}))
         with closing(client), pytest.raises(client.exceptions.InternalServerError, match="moto failed: AttributeError"):
             client.update_item(TableName="notes", Key={"id": {"S": "a"}})
     assert (capfd.readouterr(), [each.name for each in caplog.records if "dynamap" not in each.name]) == (("", ""), [])
@@ -227,13 +213,7 @@ def test_a_failure_of_the_embedded_engine_is_told_in_the_error_and_not_logged(ca
 
 def test_an_operation_that_the_embedded_engine_does_not_have_is_unknown_to_it():
     with LocalEngine(models=[Note]) as engine:
-        client = boto3.client(
-            "dynamodb",
-            endpoint_url=engine.endpoint_url,
-            region_name="eu-west-1",
-            aws_access_key_id="any",
-            aws_secret_access_key="any",
-        )
+        client = client_of(engine)
         with closing(client), pytest.raises(ClientError, match="list_contributor_insights") as caught:
             client.list_contributor_insights(TableName="notes")
     answer = caught.value.response

@@ -64,30 +64,31 @@ async def test_a_checkpoint_goes_on_in_the_middle_of_a_page(events, stop):
     assert await scan.resume(checkpoint) == []
 
 
-async def test_workers_that_read_a_segment_each_read_every_item_once(events):
+async def read_by_workers(events, total, after_page=None):
+    """Return what workers find that read a segment each; something is done after each page but the last."""
     found = []
-    for worker in range(3):
-        scan, cursor = events.scan(Event).segment(worker, 3), None
+    for worker in range(total):
+        scan, cursor = events.scan(Event).segment(worker, total), None
         while True:
             page = await scan.page(size=40, after=cursor)
             found += page.items
             if (cursor := page.cursor) is None:
                 break
-    assert numbers(found) == list(range(300))
+            if after_page is not None:
+                await after_page(page)
+    return found
+
+
+async def test_workers_that_read_a_segment_each_read_every_item_once(events):
+    assert numbers(await read_by_workers(events, 3)) == list(range(300))
 
 
 @pytest.mark.engine_fault("native", "finds nothing more in a segment where the item that a page ended with is gone")
 async def test_a_segment_goes_on_where_the_item_that_its_page_ended_with_is_gone(events):
-    found = []
-    for worker in range(2):
-        scan, cursor = events.scan(Event).segment(worker, 2), None
-        while True:
-            page = await scan.page(size=40, after=cursor)
-            found += page.items
-            if (cursor := page.cursor) is None:
-                break
-            await events.delete(page.items[-1])
-    assert numbers(found) == list(range(300))
+    async def delete_the_last(page):
+        await events.delete(page.items[-1])
+
+    assert numbers(await read_by_workers(events, 2, delete_the_last)) == list(range(300))
 
 
 async def test_a_cursor_of_one_segment_is_refused_by_another(events):

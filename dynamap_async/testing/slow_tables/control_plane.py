@@ -212,22 +212,23 @@ class ControlPlane:
         self._check_operations()
         table = SlowTable.of(body, self._now, "CREATING")
         _check_definitions(table.types, table.used())
+        return await self._make("create_table", table, (), ask)
+
+    async def _make(self, what: str, table: SlowTable, items: Sequence[Any], ask: Ask) -> Body:
+        """Make a table on the engine, with items, and let it be CREATING for as long as that takes."""
         self._hide(table, None)
-        self._tables[name] = table
+        self._tables[table.name] = table
         try:
             await ask("CreateTable", table.creation())
-        except Exception:
-            del self._tables[name]
+            await _put_items(table.name, items, ask)
+        except BaseException:  # a cancellation, too: nobody would end what was not begun
+            del self._tables[table.name]
             raise
-        self._begin_table("create_table", table)
-        return {"TableDescription": table.described(self._now)}
-
-    def _begin_table(self, what: str, table: SlowTable) -> None:
-        """Let a table be CREATING for as long as something takes."""
         self._note(table, None, None, "CREATING")
         for index in table.indexes.values():
             self._note(table, index, None, "CREATING")
         self._later(what, table, lambda: self._settle(table, *table.indexes.values()))
+        return {"TableDescription": table.described(self._now)}
 
     async def _delete_table(self, body: Body, ask: Ask) -> Body:
         table = await self._table(body["TableName"], ask)
@@ -595,16 +596,7 @@ class ControlPlane:
             raise refusals.restored_table_exists(name)
         self._check_operations()
         table = SlowTable.of({**source, "TableName": name}, self._now, "CREATING").restored(summary)
-        self._hide(table, None)
-        self._tables[name] = table
-        try:
-            await ask("CreateTable", table.creation())
-            await _put_items(name, items, ask)
-        except Exception:
-            del self._tables[name]
-            raise
-        self._begin_table("restore", table)
-        return {"TableDescription": table.described(self._now)}
+        return await self._make("restore", table, items, ask)
 
     async def _put_policy(self, body: Body, ask: Ask) -> Body:
         table = await self._steady(_name_in(body["ResourceArn"]), ask)

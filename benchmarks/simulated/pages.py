@@ -30,7 +30,7 @@ class Asked:
     @classmethod
     def of(cls, table: Table, body: dict[str, Any]) -> "Asked":
         """Read the request."""
-        _refuse_unknown(body)
+        _refuse_filter(body)
         index = table.indexes[body["IndexName"]] if "IndexName" in body else None
         schema = index.schema if index else table.schema
         known = Names.of(body)
@@ -48,10 +48,9 @@ class Asked:
         )
 
 
-def _refuse_unknown(body: dict[str, Any]) -> None:
-    unknown = {"FilterExpression", "ProjectionExpression"} & body.keys()
-    if unknown:
-        raise invalid(f"the simulated table has no {', '.join(sorted(unknown))}")
+def _refuse_filter(body: dict[str, Any]) -> None:
+    if "FilterExpression" in body:
+        raise invalid("the simulated table has no FilterExpression")
 
 
 def _equal(body: dict[str, Any], known: Names, name: str) -> Wire:
@@ -89,7 +88,7 @@ def page(asked: Asked) -> Page:
 
 def scanned(table: Table, body: dict[str, Any], start: Key | None) -> Page:
     """Return one page of a scan, or of one of its segments, in the order in which partition keys were met first."""
-    _refuse_unknown(body)
+    _refuse_filter(body)
     segment, segments = body.get("Segment", 0), body.get("TotalSegments", 1)
     limit = body.get("Limit", 1 << 30)
     found: list[Wire] = []
@@ -109,6 +108,16 @@ def scanned(table: Table, body: dict[str, Any], start: Key | None) -> Page:
             size += each
         begun = True
     return found, size, table.schema.wire(found[-1]) if len(found) == limit else None
+
+
+def projected(items: list[Wire], body: dict[str, Any]) -> list[Wire]:
+    """Return what a request asks for of the items of its page: all of them, or some attributes by their names."""
+    text = body.get("ProjectionExpression")
+    if text is None:
+        return items
+    known = Names.of(body)
+    names = {known.name(each.strip()) for each in text.split(",")}
+    return [{name: value for name, value in item.items() if name in names} for item in items]
 
 
 def _after(rest: Key, asked: Asked) -> bool:

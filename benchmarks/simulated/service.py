@@ -12,7 +12,7 @@ from benchmarks.simulated.counts import Counts
 from benchmarks.simulated.expressions import holds, updated
 from benchmarks.simulated.faults import ServiceError, Throttled, invalid, unknown_table
 from benchmarks.simulated.keys import Key, group_of, place
-from benchmarks.simulated.pages import Asked, Page, page, scanned
+from benchmarks.simulated.pages import Asked, Page, page, projected, scanned
 from benchmarks.simulated.sizes import Wire, item_bytes
 from benchmarks.simulated.tables import Change, Index, Table
 
@@ -173,7 +173,7 @@ class Service:
         self.counts.attempt(group, [], read=taken)
         consumed = Consumed()
         consumed.add(table, index.name if index else None, taken)
-        answer: Body = {"Items": items, "Count": len(items), "ScannedCount": len(items)}
+        answer: Body = {"Items": projected(items, body), "Count": len(items), "ScannedCount": len(items)}
         if last is not None:
             answer["LastEvaluatedKey"] = last
         return _with_consumed(answer, consumed.told(body))

@@ -259,7 +259,7 @@ def billed(units: Throughput | None) -> str:
     Args:
         units: the provisioned capacity; None for on-demand.
     """
-    return "on-demand" if units is None else f"{units.read} read, {units.write} write"
+    return "on-demand" if units is None else f"{units.read:,} read, {units.write:,} write"
 
 
 def warm_of(limits: OnDemand) -> _Units:
@@ -300,7 +300,7 @@ def _listed(member: str, units: Mapping[_Where, _Units]) -> str:
 
 def _told(member: str, units: _Units) -> str:
     parts = ", ".join(
-        f"{'any' if count == NO_MAXIMUM else count} {_NAMES[name]}" for name, count in sorted(units.items())
+        f"{'any' if count == NO_MAXIMUM else f'{count:,}'} {_NAMES[name]}" for name, count in sorted(units.items())
     )
     return {_PROVISIONED: "", _MAXIMA: "at most ", _WARM: "warm for "}[member] + parts
 

@@ -105,12 +105,10 @@ def other_regions(declared: TableSchema, found: TableDescription) -> list[str]:
     regions = ", ".join(each.region for each in found.replicas)
     if declared.settings.replicas is None:
         return [f"{declared.name}: its replicas in {regions}"] if regions else []
-    wanted = ", ".join(_wanted(declared))
-    if not wanted:
+    kept = ", ".join(each.region for each in found.replicas if each.region in _wanted(declared))
+    if not kept:
         return []
-    return [
-        f"{declared.name}: what its replicas in {wanted} have of their own, which a session of their region compares"
-    ]
+    return [f"{declared.name}: what its replicas in {kept} have of their own, which a session of their region compares"]
 
 
 def replica_is_reached(body: Mapping[str, Any], found: TableDescription) -> bool:

@@ -65,6 +65,17 @@ def test_a_page_goes_on_where_the_last_one_ended(posts):
     assert "LastEvaluatedKey" not in rest
 
 
+def test_a_scan_of_keys_returns_no_other_attribute_and_takes_what_whole_items_take(posts):
+    whole = {**post(2), "text": {"S": "x" * 9_000}}
+    posts.answer("PutItem", {"TableName": "posts", "Item": whole})
+    keys = {"ProjectionExpression": "#a, number", "ExpressionAttributeNames": {"#a": "user"}}
+    body = {"TableName": "posts", "ReturnConsumedCapacity": "TOTAL", "ConsistentRead": True}
+    found = posts.answer("Scan", {**body, **keys})
+    assert numbers(found) == [1, 2, 5, 9, 10]
+    assert found["Items"][1] == post(2)
+    assert found["ConsumedCapacity"] == posts.answer("Scan", body)["ConsumedCapacity"]
+
+
 def test_equal_numbers_are_one_key(posts):
     key = {"user": {"S": "ada"}, "number": {"N": "1.00"}}
     assert posts.answer("GetItem", {"TableName": "posts", "Key": key})["Item"] == post(1)

@@ -177,7 +177,7 @@ def test_limits_that_are_not_declared_are_left_alone_and_told():
     for schema in (table(), table(OnDemand(max_write=-1))):
         plan = planned(schema, there)
         assert plan.is_empty
-        assert plan.not_managed == (f"{schema.name}: table, at most 2000 read",)
+        assert plan.not_managed == (f"{schema.name}: table, at most 2,000 read",)
 
 
 def test_a_maximum_is_raised_first_and_lowered_last_which_is_a_hazard():
@@ -264,13 +264,19 @@ def test_a_provisioned_table_becomes_on_demand_and_then_gets_its_limits():
     assert is_reached(plan.steps[0], found({}))
 
 
+def test_units_are_told_with_separators():
+    large = {"ReadCapacityUnits": 40_000, "WriteCapacityUnits": 5}
+    there = found(**{**provisioned(), "ProvisionedThroughput": large})
+    assert planned(table(OnDemand()), there).steps[0].before == "40,000 read, 5 write"
+
+
 def test_a_provisioned_table_that_becomes_on_demand_has_what_new_ones_have_before_it_is_warmed():
     low = {"ReadUnitsPerSecond": 5, "WriteUnitsPerSecond": 90_000}
     plan = planned(table(OnDemand(warm_read=13_000, warm_write=5_000)), found(**provisioned(), WarmThroughput=low))
     [_, warming] = plan.steps
     assert warming.request["WarmThroughput"] == {"ReadUnitsPerSecond": 13_000}
     assert warming.hazards[0].message.startswith("1,000 read units")
-    assert warming.summary == "table warm for 12000 read -> table warm for 13000 read"
+    assert warming.summary == "table warm for 12,000 read -> table warm for 13,000 read"
 
 
 def test_an_index_that_is_added_while_the_table_becomes_on_demand_has_no_units():

@@ -94,6 +94,14 @@ def test_replicas_that_are_there_are_no_difference():
     )
 
 
+def test_of_replicas_that_are_not_there_nothing_is_told():
+    assert planned(["us-west-2", "us-east-1"], found()).not_managed == ()
+    strong = found(("us-east-1", "ACTIVE"), **STRONG)
+    assert [told for told in planned(["us-west-2"], strong).not_managed if "us-west-2" in told] == []
+    [told] = planned(["us-west-2", "us-east-1"], found(("us-east-1", "ACTIVE"))).not_managed
+    assert "its replicas in us-east-1 have" in told
+
+
 def test_replicas_of_a_new_table_come_after_all_else():
     plan = plan_of([table(TableSettings(replicas=["us-east-1"], recovery=Recovery()))], [None])
     assert [step.kind for step in plan.steps] == ["create-table", "set-point-in-time-recovery", "set-replicas"]

@@ -161,6 +161,10 @@ class Executor:
         """Return whether requests to a table, or to one of its indexes, wait for units."""
         return self._admission.is_waited_for(table)
 
+    def is_paced(self, table: str) -> bool:
+        """Return whether requests to a table, or to one of its indexes, are held to a rate."""
+        return self._admission.governor.governs((table,))
+
     def submit(
         self, request: Request, deadline: float | None = None, payer: Account | EllipsisType | None = ...
     ) -> asyncio.Future[Body]:

@@ -151,26 +151,36 @@ class _DeletionChunk(Chunk):
 class _DeletionCall:
     """Deletions that are submitted together: as a chunk, or one by one where that has to be looked at."""
 
-    def __init__(self, executor: Executor, table: str, deletions: Sequence[Request]) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        table: str,
+        deletions: Sequence[Request],
+        give_back: Callable[[Sequence[Request]], None],
+    ) -> None:
         """Submit them; where one is refused, such as for a budget, those before it are carried out all the same.
 
         Args:
             executor: sends them.
             table: the full table name.
             deletions: they.
+            give_back: called with those that are to go with others, or that were withdrawn.
         """
         self.deleted: int = 0
         """How many of them are known to be done."""
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done once all of them are, with the first error if there is one."""
+        """Done once all of them are, or were given back, with the first error if there is one."""
+        self._executor = executor
+        self._table = table
+        self._deletions = deletions
+        self._give_back = give_back
         self._error: BaseException | None = None
         self._futures: Sequence[asyncio.Future[Body]] = ()
         self._left = 0
         chunk = _DeletionChunk(table, deletions)
-        # Of a chunk that is taken apart, the futures of its deletions take the place of its own.
-        whole = executor.submit_chunk(chunk, deadline_now(), executor.ledger.payer(), self._follow)
+        whole = executor.submit_chunk(chunk, deadline_now(), executor.ledger.payer(), self._taken_apart)
         if whole is not None:
-            self._follow([whole], len(deletions))
+            self._follow([whole], [deletions])
             return
         futures: list[asyncio.Future[Body]] = []
         for each in deletions:
@@ -179,22 +189,40 @@ class _DeletionCall:
             except DynamapError as error:
                 self._error = error
                 break
-        self._follow(futures)
+        self._follow(futures, [[each] for each in deletions])
         self._end_if_settled()
 
-    def _follow(self, futures: Sequence[asyncio.Future[Body]], items: int = 1) -> None:
-        """Record what becomes of futures, each of which stands for so many items."""
-        self._futures, self._left = futures, len(futures)
-        for future in futures:
-            future.add_done_callback(partial(self._settled, items))
+    def _taken_apart(self, futures: Sequence[asyncio.Future[Body]]) -> None:
+        """Let the futures of the deletions take the place of that of their chunk."""
+        self._follow(futures, [[each] for each in self._deletions])
+        # Whoever takes it apart answers those of its deletions that are done, and then gives way.
+        asyncio.get_running_loop().call_soon(self._withdraw_left_over)
 
-    def _settled(self, items: int, future: asyncio.Future[Body]) -> None:
+    def _withdraw_left_over(self) -> None:
+        """Give back what an answer has left over, if the table is paced.
+
+        A call of a few costs nearly as much as a full one. Elsewhere, and where nothing was done, it waits out its
+        backoff.
+        """
+        done = [each for each in self._futures if each.done() and not each.cancelled() and each.exception() is None]
+        if done and self._executor.is_paced(self._table):
+            for each in self._futures:
+                each.cancel()
+
+    def _follow(self, futures: Sequence[asyncio.Future[Body]], deletions: Sequence[Sequence[Request]]) -> None:
+        """Record what becomes of futures, each of which stands for some deletions."""
+        self._futures, self._left = futures, len(futures)
+        for future, own in zip(futures, deletions, strict=False):  # none follow one that was refused
+            future.add_done_callback(partial(self._settled, own))
+
+    def _settled(self, deletions: Sequence[Request], future: asyncio.Future[Body]) -> None:
         self._left -= 1
-        error = None if future.cancelled() else future.exception()
-        if error is not None:
+        if future.cancelled():
+            self._give_back(deletions)
+        elif (error := future.exception()) is not None:
             self._error = self._error or error
-        elif not future.cancelled():
-            self.deleted += items
+        else:
+            self.deleted += len(deletions)
         self._end_if_settled()
 
     def _end_if_settled(self) -> None:
@@ -247,7 +275,7 @@ class _Deletions:
         self._ready.append(
             Request(operation="DeleteItem", body=body, table=self._table, target=target, batchable=True, writes=True)
         )
-        if len(self._ready) == BATCH_WRITE_REQUESTS:
+        while len(self._ready) >= BATCH_WRITE_REQUESTS:
             self._submit()
             await next_turn()
             while len(self._calls) >= self._most_calls:
@@ -262,6 +290,7 @@ class _Deletions:
         self._submit()
         while self._calls:
             await self._wait_for_oldest()
+            self._submit()  # what was given back
 
     def cancel(self) -> None:
         """Withdraw what was not sent, and wait for nothing; what was sent ends unobserved."""
@@ -274,9 +303,12 @@ class _Deletions:
         return _PACED_CALLS if self._executor.is_waited_for(self._table) else _CALLS_AT_A_TIME
 
     def _submit(self) -> None:
-        ready, self._ready = self._ready, []
+        ready, self._ready = self._ready[:BATCH_WRITE_REQUESTS], self._ready[BATCH_WRITE_REQUESTS:]
         if ready:
-            self._calls.append(_DeletionCall(self._executor, self._table, ready))
+            self._calls.append(_DeletionCall(self._executor, self._table, ready, self._ready_again))
+
+    def _ready_again(self, deletions: Sequence[Request]) -> None:
+        self._ready += deletions
 
     async def _wait_for_oldest(self) -> None:
         call = self._calls[0]

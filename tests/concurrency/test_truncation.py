@@ -221,6 +221,55 @@ async def test_on_a_paced_table_calls_are_as_full_as_on_any_other(rate):
     assert stored.requests["BatchWriteItem"] + stored.requests["DeleteItem"] <= 1.02 * 2_000 / 25
 
 
+class Short(Stored):
+    """The same, which leaves a few items of each fifth call over."""
+
+    def __init__(self, count):
+        super().__init__(count)
+        self.sizes = Counter()
+
+    def BatchWriteItem(self, body):  # noqa: N802 - the API's name
+        self.sizes[len(body["RequestItems"]["orders"])] += 1
+        self.leaves_over = 0 if self.sizes.total() % 5 else 7
+        return super().BatchWriteItem(body)
+
+
+async def test_on_a_paced_table_what_is_left_over_fills_later_calls():
+    class Paced(Model, table="orders", throughput=Throughput(read=1000, write=400)):
+        id: PartitionKey[str]
+
+    short, told = Short(2_000), []
+    async with (
+        Session(transport=short, capacity=CapacityPolicy(limits="declared")) as session,
+        session.scope("empty", priority=Priority.BACKGROUND),
+    ):
+        done = await session.tables.truncate(Paced, watch=told.append)
+    assert not short.items
+    assert (done.items, told[-1], max(told)) == (2_000, 2_000, 2_000)
+    assert short.sizes.total() - short.sizes[25] <= 3
+    assert not short.requests["DeleteItem"]
+
+
+async def test_stopped_while_something_was_left_over_it_sends_nothing_more():
+    class Paced(Model, table="orders", throughput=Throughput(read=1000, write=400)):
+        id: PartitionKey[str]
+
+    short = Short(2_000)
+    async with Session(transport=short, capacity=CapacityPolicy(limits="declared")) as session:
+        task = asyncio.create_task(session.tables.truncate(Paced))
+        await until(lambda: short.sizes.total() >= 20)  # of which the answer is with its waiters a moment later
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(1)
+        sent = short.sizes.total()
+        await asyncio.sleep(10)
+        assert short.sizes.total() == sent
+        assert session.statistics().queued == 0
+        await session.tables.truncate(Paced)
+    assert not short.items
+
+
 async def test_on_a_paced_table_it_is_as_fast_as_the_pace():
     class Paced(Model, table="orders", throughput=Throughput(read=1000, write=100)):
         id: PartitionKey[str]

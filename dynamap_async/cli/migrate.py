@@ -10,7 +10,8 @@ from dynamap_async.cli.confirmation import confirm
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.output import TimedLines, number_of, plain_number, show, show_rows, tell
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import AsJson, Yes, YesIn, goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, ShowCode, Timeout, Yes, YesIn, goes_to_tables, in_time
+from dynamap_async.cli.shown_code import Program
 from dynamap_async.errors import LeaseLostError, LeaseTakenError, OperationError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @goes_to_tables(without=("models",), interrupted="Interrupted: run it again, and it goes on where it has come to.")
-async def migrate(
+async def migrate(  # noqa: PLR0913 - each is an option
     place: Place,
     *,
     migrations: Annotated[
@@ -42,8 +43,10 @@ async def migrate(
     no_wait: Annotated[
         bool, typer.Option("--no-wait", help="If another process runs migrations, say so and exit with status 4.")
     ] = False,
+    timeout: Timeout = None,  # noqa: ASYNC109 - an option
     yes: Yes = False,
     yes_in: YesIn = None,
+    show_code: ShowCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the migrations that have not run yet, each once.
@@ -53,7 +56,11 @@ async def migrate(
     $ dynamap migrate --plan
     """
     _check_one(status=status, plan=plan, redo=redo, mark=mark, undo=undo)
-    declared = _declared(place, migrations)
+    name = _named(place, migrations)
+    declared = _declared(place, name)
+    if show_code:
+        _show_program(place, name, status=status, plan=plan, redo=redo, mark=mark, undo=undo, wait=not no_wait)
+        return
     from dynamap_async.migrations import Migrations
 
     lines = TimedLines()
@@ -65,7 +72,7 @@ async def migrate(
             waiting_for=lambda holder: tell(f"Waiting: {holder} runs migrations."),
             progress=lambda run: lines.tell(f"{run.id}: {run.items:,} items"),
         )
-        known = await runner.status()
+        known = await in_time(runner.status(), timeout, status=Status.UNFINISHED)
         _warn_of_changed(known)
         left = [each for each in known if not each.is_over]
         if status or plan:
@@ -74,7 +81,9 @@ async def migrate(
                 raise typer.Exit(Status.DIFFERENT)
         elif left or redo or mark or undo:
             confirm(place, _question(place, left, redo=redo, mark=mark, undo=undo), yes=yes, yes_in=yes_in)
-            _show(await _carry_out(runner, redo=redo, mark=mark, undo=undo), as_json=as_json)
+            work = _carry_out(runner, redo=redo, mark=mark, undo=undo)
+            again = "run it again, and it goes on where it has come to"
+            _show(await in_time(work, timeout, told=again, status=Status.UNFINISHED), as_json=as_json)
         else:
             _show((), as_json=as_json)
 
@@ -108,10 +117,36 @@ def _check_one(**given: Any) -> None:
         raise CommandError(f"{' and '.join(named)} cannot be combined; give one of them", Status.USAGE)
 
 
-def _declared(place: Place, given: str | None) -> "tuple[DeclaredMigration, ...]":
-    from dynamap_async.cli.catalog import load_module, refuse
-    from dynamap_async.migrations import find_migrations
+def _show_program(
+    place: Place,
+    name: str,
+    *,
+    status: bool,
+    plan: bool,
+    redo: str | None,
+    mark: str | None,
+    undo: str | None,
+    wait: bool,
+) -> None:
+    from dynamap_async.migrations import Migrations
 
+    program = Program(place)
+    # Those of the models too, so that every table that the configuration names is known.
+    module = program.modules((*place.models, name))[-1]
+    program.use("dynamap_async.migrations", "Migrations", "find_migrations")
+    given = ["session", f"find_migrations({module})"]
+    program.call("migrations = Migrations(", Migrations, given, {"wait": wait})
+    for verb, one in (("redo", redo), ("mark", mark), ("undo", undo)):
+        if one is not None:
+            program.add(f"print(await migrations.{verb}({program.code(one)}))")
+            break
+    else:
+        program.add(f"for status in await migrations.{'status' if status or plan else 'run'}():")
+        program.add(*(["    if not status.is_over:", "        print(status)"] if plan else ["    print(status)"]))
+    program.show()
+
+
+def _named(place: Place, given: str | None) -> str:
     name = given or place.configuration.migrations
     if name is None:
         raise CommandError(
@@ -119,6 +154,13 @@ def _declared(place: Place, given: str | None) -> "tuple[DeclaredMigration, ...]
             "[tool.dynamap] in pyproject.toml, or add --migrations shop.migrations",
             Status.USAGE,
         )
+    return name
+
+
+def _declared(place: Place, name: str) -> "tuple[DeclaredMigration, ...]":
+    from dynamap_async.cli.catalog import load_module, refuse
+    from dynamap_async.migrations import find_migrations
+
     for each in place.models:  # so that every table that the configuration names is known
         load_module(each, place.folder)
     module = load_module(name, place.folder)

@@ -5,17 +5,19 @@ import shlex
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import typer
 
 from dynamap_async.cli.completion import complete_environments
 from dynamap_async.cli.configuration import find_configuration
 from dynamap_async.cli.costs import told_cost
-from dynamap_async.cli.endings import CommandError, ending
+from dynamap_async.cli.endings import CommandError, Status, ending
 from dynamap_async.cli.loop import run
 from dynamap_async.cli.place import Place, place_of
 from dynamap_async.errors import ConfigurationError, TransportError
+
+T = TypeVar("T")
 
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, unless the environment has a guard.")]
 YesIn: TypeAlias = Annotated[
@@ -32,6 +34,9 @@ MaxWriteUnits: TypeAlias = Annotated[
 ]
 Timeout: TypeAlias = Annotated[
     float | None, typer.Option(metavar="SECONDS", min=1, help="Stop after this time, with status 5.")
+]
+TimeoutOfReading: TypeAlias = Annotated[
+    float | None, typer.Option("--timeout", metavar="SECONDS", min=1, help="Give up after this time, with status 1.")
 ]
 
 ShowCode: TypeAlias = Annotated[
@@ -106,27 +111,38 @@ SHARED_OPTIONS: Final = inspect.signature(_options).parameters
 """Name of a parameter -> the option that all commands have which go to tables."""
 
 
-def _timeout(
-    *,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=1, help="Give up after this time, with status 1.")
-    ] = None,
-) -> None:
+def _timeout(*, timeout: TimeoutOfReading = None) -> None:
     """Declare the option of commands that only read."""
 
 
-async def _in_time(work: Coroutine[Any, Any, None], seconds: float | None) -> None:
-    """Await the work of a command that only reads, for so long at most."""
+async def in_time(
+    work: Coroutine[Any, Any, T],
+    seconds: float | None,
+    *,
+    told: str = "nothing was changed",
+    status: Status = Status.FAILED,
+) -> T:
+    """Return what the work of a command gives, if it takes no longer than so many seconds.
+
+    Args:
+        work: the coroutine.
+        seconds: how long it may take; None for any time.
+        told: what to say behind the time where it takes longer.
+        status: how the command ends then.
+
+    Raises:
+        CommandError: it took longer.
+    """
     import asyncio
 
     limit = asyncio.timeout(seconds)  # cancels the work once, as Ctrl-C does, so that its session can close
     try:
         async with limit:
-            await work
+            return await work
     except TimeoutError as error:
         if not limit.expired():
             raise
-        raise CommandError(f"It took longer than {seconds:g} s; nothing was changed.") from error
+        raise CommandError(f"It took longer than {seconds:g} s; {told}.", status) from error
 
 
 def goes_to_tables(
@@ -167,7 +183,7 @@ def goes_to_tables(
                     with told_cost(place, quiet=quiet):
                         done = work(place, **given)
                         if inspect.iscoroutine(done):
-                            run(_in_time(done, seconds))
+                            run(in_time(done, seconds))
                 except TransportError as error:
                     error.add_note(f"it was sent to {place}")
                     raise

@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -39,12 +39,15 @@ class Program:
         """Import names from a module; without any, the module."""
         self._imports.setdefault(module, set()).update(names)
 
-    def models(self, catalog: "Catalog", declared: "Iterable[Declared]") -> list[str]:
+    def models(
+        self, catalog: "Catalog", declared: "Iterable[Declared]", modules: Sequence[str] | None = None
+    ) -> list[str]:
         """Import models and tables; return their names in the program.
 
         Args:
             catalog: everything that the modules declare.
             declared: what is imported.
+            modules: where they were found, if not in the modules of the place.
 
         Raises:
             CommandError: two of them have one name.
@@ -57,9 +60,24 @@ class Program:
                 raise CommandError(f"--show-code: {name} is declared more than once; name other models", Status.USAGE)
             self.use(module, own if own == name else f"{own} as {name}")
             names.append(name)
-        files = [str(Path(each).parent) for each in self._place.models if each.endswith(".py")]
-        self._folders = [*dict.fromkeys(files or [str(self._place.folder)])]
+        self._imported_from(self._place.models if modules is None else modules)
         return names
+
+    def modules(self, given: Sequence[str]) -> list[str]:
+        """Import modules; return their names in the program.
+
+        Args:
+            given: their names, or files that end in ``.py``.
+        """
+        names = [Path(each).stem if each.endswith(".py") else each for each in given]
+        for each in names:
+            self.use(each)
+        self._imported_from(given)
+        return names
+
+    def _imported_from(self, modules: Sequence[str]) -> None:
+        files = [str(Path(each).parent) for each in modules if each.endswith(".py")]
+        self._folders = [*dict.fromkeys(files or [str(self._place.folder)])]
 
     def add(self, *lines: str) -> None:
         """Add lines."""

@@ -13,7 +13,8 @@ from dynamap_async.cli.help import Command, group
 from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import TimedLines, number_of, tell, units_of
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import goes_to_tables
+from dynamap_async.cli.shared_options import ShowCode, TimeoutOfReading, goes_to_tables, in_time
+from dynamap_async.cli.shown_code import Program
 
 if TYPE_CHECKING:
     from dynamap_async.generate import Design, Difference, Sample
@@ -48,7 +49,7 @@ _NoValues: TypeAlias = Annotated[
 
 @generate.command(cls=Command)
 @goes_to_tables(without=("models", "table_prefix"))
-def models(
+def models(  # noqa: PLR0913 - each is an option
     place: Place,
     *,
     table: Annotated[str, typer.Option(metavar="TABLE", help="The table's name.")],
@@ -75,6 +76,8 @@ def models(
         typer.Option("--enums", help="Declare texts with only a few values as Literal; other values are then refused."),
     ] = False,
     no_values: _NoValues = False,
+    timeout: TimeoutOfReading = None,
+    show_code: ShowCode = False,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the --out file; with --merge, apply the patch to it.")
     ] = False,
@@ -92,13 +95,18 @@ def models(
     if out is not None and check is not None:
         _refuse("--out", "--check writes nothing; drop --out or --check")
     existing = _existing(out, merge=merge, force=force)
+    most = _most(place, max_read_units, _UNITS_OF_MODELS)
+    if show_code:
+        _refuse_to_show({"--from-workbench": from_workbench, "--check": check, "--merge": merge})
+        form = {"values": not no_values, "enums": enums and not no_values}
+        _show_models_program(place, table, sample, most, out, form)
+        return
     module = None if check is None else load_file(check)
     if from_workbench is not None:
         found = _in_workbench(from_workbench, table)
     else:
         # The table is named as DynamoDB knows it, with whatever prefix it has.
-        most = _most(place, max_read_units, _UNITS_OF_MODELS)
-        found = run(_sample(place.session(full_names=True), table, sample, most))
+        found = run(in_time(_sample(place.session(full_names=True), table, sample, most), timeout))
     if module is not None:
         from dynamap_async.generate import check_items, models_in
 
@@ -133,6 +141,8 @@ def check_items(
     sample: _Sample = 10_000,
     max_read_units: Annotated[float | None, _units(_UNITS_OF_CHECKS)] = None,
     no_values: _NoValues = False,
+    timeout: TimeoutOfReading = None,
+    show_code: ShowCode = False,
 ) -> None:
     """Report the stored items that do not fit a model.
 
@@ -144,17 +154,60 @@ def check_items(
     from dynamap_async.generate import check_items as differences_of
     from dynamap_async.models import Table
 
-    found = load_catalog(place.models or ("models.py",), place.folder).find(model)
+    modules = place.models or ("models.py",)
+    catalog = load_catalog(modules, place.folder)
+    found = catalog.find(model)
     if isinstance(found, Table):
         _refuse("MODEL", f"{model} is a table; name one of its models")
     most = _most(place, max_read_units, _UNITS_OF_CHECKS)
-    taken = run(_sample(place.session(), schema_of(found).name, sample, most))
+    table = schema_of(found).name
+    if show_code:
+        program = Program(place)
+        [own] = program.models(catalog, [found], modules)
+        _add_sample(program, table, sample, most)
+        program.use("dynamap_async.generate", "check_items")
+        program.add(f"for difference in check_items([{own}], sample.items):")
+        program.add(f"    print(difference.line(values={not no_values}))")
+        program.show()
+        return
+    taken = run(in_time(_sample(place.session(), table, sample, most), timeout))
     _report(differences_of([found], taken.items), taken, no_values=no_values)
 
 
 def _most(place: Place, given: float | None, default: float) -> float:
     """Return how many read units a sample may take."""
     return min(default, place.max_read_units or default) if given is None else given
+
+
+def _refuse_to_show(options: dict[str, Path | bool | None]) -> None:
+    for option, given in options.items():
+        if given:
+            _refuse("--show-code", f"it shows no {option}; leave one of them out")
+
+
+def _add_sample(program: Program, table: str, sample: int, max_read_units: float) -> None:
+    from dynamap_async.generate import take_sample
+
+    program.use("dynamap_async.generate", "take_sample")
+    bounds = {"sample": sample, "max_read_units": max_read_units}
+    program.call("sample = await take_sample(", take_sample, ["session", program.code(table)], bounds)
+
+
+def _show_models_program(
+    place: Place, table: str, sample: int, most: float, out: Path | None, form: dict[str, bool]
+) -> None:
+    from dynamap_async.generate import Design
+
+    program = Program(place)
+    _add_sample(program, table, sample, most)
+    program.use("dynamap_async.generate", "design_of")
+    program.call("text = design_of(sample).source(", Design.source, [], form)
+    if out is None:
+        program.add('print(text, end="")')
+    else:
+        program.use("pathlib", "Path")
+        program.add(f'Path({program.code(str(out))}).write_text(text, "utf-8")')
+    program.show(full_names=True)
 
 
 async def _sample(unopened: "Session", table: str, sample: int, max_read_units: float) -> "Sample":

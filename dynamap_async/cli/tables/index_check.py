@@ -11,7 +11,7 @@ from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import number_of, show, tell, units_of
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import AsJson, Period, ShowCode, goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, Period, ShowCode, TimeoutOfReading, goes_to_tables, in_time
 from dynamap_async.cli.shown_code import Program
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def check_index(
         ),
     ] = None,
     period: Period = None,
+    timeout: TimeoutOfReading = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before many items are read.")] = False,
     show_code: ShowCode = False,
     as_json: AsJson = False,
@@ -71,10 +72,10 @@ def check_index(
         _program(place, chosen, name, own, {"max_read_units": most, "period": chosen.period}).show()
         return
     if not yes:
-        found = run(described(place, chosen))
+        found = run(in_time(described(place, chosen), timeout))
         units = found.size_bytes / _BYTES_PER_UNIT
         confirm_reading(found.schema.name, found.item_count, min(units, most or units))
-    report = run(_checked(place, chosen, meant, most))
+    report = run(in_time(_checked(place, chosen, meant, most), timeout))
     if as_json:
         facts = {"table": report.table, "index": report.index, "items": report.items, "fits": report.fits}
         counts = {

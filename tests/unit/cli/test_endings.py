@@ -15,10 +15,13 @@ from dynamap_async.cli.endings import Status
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "cli.md"
 MODELS = """
-from dynamap_async import Model, PartitionKey
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey
 
 class Page(Model, table="ending-pages"):
     page_id: PartitionKey[str]
+    title: Attr[str]
+
+    by_title = GlobalIndex(partition_key="title")
 """
 COMMAND = """
 import signal
@@ -95,7 +98,21 @@ def test_login_that_is_over_is_renewed_by_the_command_that_is_named(declared, ru
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("line", ["plan", "diff", "verify", "tables", "describe Page", "describe --table any"])
+READING = (
+    "plan",
+    "diff",
+    "verify",
+    "tables",
+    "describe Page",
+    "describe --table any",
+    "check-index Page.by_title",
+    "check-index Page.by_title --yes",
+    "check-items Page",
+    "generate models --table any",
+)
+
+
+@pytest.mark.parametrize("line", READING)
 def test_who_only_reads_gives_up_when_the_time_is_over(declared, run, line):
     with socket.create_server(("127.0.0.1", 0)) as mute:  # connections are taken, and nobody answers
         result = run(f"{line} --timeout 1 --endpoint-url http://127.0.0.1:{mute.getsockname()[1]}")

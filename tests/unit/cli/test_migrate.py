@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from uuid import uuid4
 
 import pytest
@@ -31,6 +32,14 @@ from dynamap_async.migrations import migration
 async def fail(session, run):
     if await session.find(Article, 99) is None:
         raise ValueError("there is no article 99")
+"""
+ENDLESS = """
+import asyncio
+from dynamap_async.migrations import migration
+
+@migration("2026-04-endless")
+async def endless(session, run):
+    await asyncio.sleep(86_400)
 """
 MODELS = """
 from dynamap_async import Attr, Model, PartitionKey
@@ -113,6 +122,21 @@ def test_one_that_raises_is_named_stops_those_behind_it_and_goes_on_when_it_is_m
     assert states(run) == {"2026-01-drafts": "done", "2026-02-fail": "failed", "2026-03-last": "pending"}
     articles.put(99)
     assert run("migrate --env dev --yes").exit_code == 0
+    assert set(states(run).values()) == {"done"}
+
+
+def test_when_the_time_is_over_it_ends_and_is_run_again(articles, project, run):
+    assert run("migrate --env dev --yes").exit_code == 0
+    endless = project / "shop_migrations" / "endless.py"
+    endless.write_text(ENDLESS, "utf-8")
+    ended = run("migrate --env dev --yes --timeout 2")
+    assert ended.exit_code == 5
+    assert "It took longer than 2 s; " in ended.stderr
+    assert states(run)["2026-04-endless"] in ("begun", "pending")  # it may be over before it has begun
+    endless.write_text(ENDLESS.replace("86_400", "0"), "utf-8")
+    sys.modules.pop("shop_migrations.endless")
+    again = run("migrate --env dev --yes --no-wait --timeout 60")
+    assert again.exit_code == 0, again.output
     assert set(states(run).values()) == {"done"}
 
 

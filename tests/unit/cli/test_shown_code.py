@@ -35,6 +35,21 @@ class Customer(Model, table="customers", schema_version=2):
 
 SHOP = Table("shop", partition_key="pk", indexes=[GlobalIndex("by-total", partition_key="total")])
 """
+MIGRATIONS = """
+from shop import Visit
+from dynamap_async.migrations import migration
+
+async def bring_back(session, run):
+    await session.put(Visit(visit_id="v0", day="monday"))
+
+@migration("2026-01-first", undo=bring_back)
+async def first(session, run):
+    await session.delete(Visit, "v0")
+
+@migration("2026-02-second")
+async def second(session, run):
+    await session.delete(Visit, "v1")
+"""
 
 
 class OldVisit(Model, table="visits"):
@@ -157,6 +172,42 @@ def test_an_index_is_checked_by_a_program(run, shown, told, index, code):
     assert "IndexReport(" in told(f"check-index {index} --max-read-units 5")
 
 
+@pytest.mark.parametrize("options", ["", " --no-values --sample 2 --max-read-units 5"])
+def test_items_are_checked_by_a_program(run, told, prefix, options):
+    assert "Visit.day: " in told(f"check-items Visit{options}")
+    assert told(f"check-items Visit{options}") == run(f"check-items Visit{options}").stdout
+
+
+def test_models_are_generated_by_a_program(run, told, prefix, project):
+    line = f"generate models --table {prefix}customers --enums"
+    assert "first: Attr[" in told(line)
+    assert told(line) == run(line).stdout
+    assert told(f"{line} --no-values --out made.py") == ""
+    assert (project / "made.py").read_text("utf-8") == run(f"{line} --no-values").stdout
+
+
+def test_migrations_are_run_by_programs(run, told, shown, prefix, project):
+    (project / "shop_migrations.py").write_text(MIGRATIONS, "utf-8")
+    line = "migrate --migrations shop_migrations"
+    assert "Migrations(session, find_migrations(shop_migrations), wait=False)" in shown(f"{line} --no-wait")
+    assert "2026-01-first" in told(f"{line} --mark 2026-01-first --yes")
+    assert "2026-01-first marked, " in told(f"{line} --status")
+    assert told(f"{line} --plan") == "2026-02-second pending\n"
+    assert told(line).startswith("2026-02-second done, ")
+    assert told(f"{line} --plan") == told(line) == ""
+    assert "2026-01-first done, " in told(f"{line} --redo 2026-01-first")
+    assert "2026-01-first undone, " in told(f"{line} --undo 2026-01-first")
+    assert run(f"{line} --plan").exit_code == 3
+
+
+def test_migrations_in_a_file_are_imported_by_its_name(shown, prefix, project):
+    (project / "more").mkdir()
+    (project / "more" / "moves.py").write_text(MIGRATIONS, "utf-8")
+    code = shown("migrate --migrations more/moves.py")
+    assert code.startswith("# Run it where its models can be imported: in more\n")
+    assert "import moves\n" in code
+
+
 @pytest.mark.parametrize("line", ["check-index Visit.by_day", "truncate Customer --yes", "upgrade Customer --yes"])
 def test_who_goes_over_many_items_does_so_in_the_background(monkeypatch, prefix, run, shown, line):
     asked, scope = [], Session.scope
@@ -196,6 +247,9 @@ def test_a_program_goes_where_the_command_goes_and_has_no_password(project, show
     [
         ("plan --against tables.json", "--show-code shows no --against; leave one of them out"),
         ("upgrade Customer --checkpoint where", "--show-code shows no --checkpoint; use --name"),
+        ("generate models --table any --check shop.py", "it shows no --check; leave one of them out"),
+        ("generate models --table any --out new.py --merge", "it shows no --merge; leave one of them out"),
+        ("generate models --table any --from-workbench shop.json", "it shows no --from-workbench; leave one of"),
     ],
 )
 def test_what_no_program_shows_is_refused(prefix, run, line, problem):

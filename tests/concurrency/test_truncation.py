@@ -192,13 +192,13 @@ async def test_in_a_scope_of_low_priority_it_lets_others_pass():
                 await session.tables.truncate(Metered)
 
         task = group.create_task(empty())
-        loop, slowest = asyncio.get_running_loop(), 0.0
-        for number in range(10):
-            await asyncio.sleep(0.5)
+        loop, seconds = asyncio.get_running_loop(), list[float]()
+        for number in range(100):
+            await asyncio.sleep(0.1)
             began = loop.time()
             await session.put(Metered(id=f"new-{number}"))
-            slowest = max(slowest, loop.time() - began)
-        assert slowest <= 0.1
+            seconds.append(loop.time() - began)
+        assert max(seconds) <= 1.5 * stored.seconds  # of which a put takes as much where nothing else is asked
         assert not task.done()
         assert stored.most_under_way <= stored.max_connections
         await task

@@ -101,6 +101,20 @@ OFTEN = {
         described({"Backfilling": False}),
         described({"IndexStatus": "UPDATING"}),
         described(TableStatus="UPDATING"),
+        described(DeletionProtectionEnabled=False),
+        described(GlobalTableVersion="2019.11.21"),
+        described(OnDemandThroughput={"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": -1}),
+        described({"OnDemandThroughput": {"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": -1}}),
+        described(
+            {"WarmThroughput": {"ReadUnitsPerSecond": 12_001, "WriteUnitsPerSecond": 4_001, "Status": "ACTIVE"}},
+            WarmThroughput={"ReadUnitsPerSecond": 12_001, "WriteUnitsPerSecond": 4_001, "Status": "ACTIVE"},
+        ),
+        described(
+            {"Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["at", "text"]}, "SomethingNew": 1},
+            AttributeDefinitions=UNUSED,
+            ProvisionedThroughput=OFTEN,
+            SomethingNew=[1],
+        ),
     ],
 )
 def test_noise_is_no_difference(found):

@@ -103,6 +103,11 @@ def _spelled(path: Sequence[str | int]) -> str:
 class ItemValidationError(DataError, ValueError):
     """A stored item does not fit its model; other items of the same page are kept."""
 
+    written: bool = False
+    """Whether the item is what a write returned, which was carried out: do not send that again."""
+    outcome_unknown: bool = False
+    """Whether a write that was refused because of the item may have been done by an attempt whose answer was lost."""
+
     def __init__(
         self,
         message: str,

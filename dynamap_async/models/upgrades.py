@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from dynamap_async.codec import anything, decode_any, encode_any, readable_key
 from dynamap_async.errors import DecodeError, EncodeError, ItemUpgradeError, ItemVersionError
-from dynamap_async.expressions import Path
+from dynamap_async.expressions import Between, Comparison, Condition, Function, Path, Value
 from dynamap_async.models.settings import DOWNGRADE, SETTINGS, UPGRADE, Settings, fault, marked_functions
 from dynamap_async.models.unsteady_calls import codes_of, unsteady_call
 from dynamap_async.wire import AttributeValue, WireItem
@@ -429,6 +429,26 @@ class Upgrades:
             model: the class that conditions on it are about.
         """
         return Path(model, (self.attribute,), self.attribute, anything())
+
+    def present_or_accepted(self, model: type[Any]) -> Condition:
+        """Return the condition that a stored item is of the present version, or of a later one that is accepted.
+
+        Args:
+            model: the class that the condition is about.
+        """
+        present, accepted = (Value({"N": str(each)}) for each in (self.version, self._accepted))
+        return Between(self.path(model), present, accepted)
+
+    def not_too_late(self, model: type[Any], *, or_first: bool = True) -> Condition:
+        """Return the condition that a stored item can be read: its version is no later one than is accepted.
+
+        Args:
+            model: the class that the condition is about.
+            or_first: whether an item of the first version, which has none stored, will do.
+        """
+        path = self.path(model)
+        readable = Comparison("<=", path, Value({"N": str(self._accepted)}))
+        return Function("attribute_not_exists", path) | readable if or_first else readable
 
     def stored_version(self, item: WireItem) -> int:
         """Return the version of a stored item.

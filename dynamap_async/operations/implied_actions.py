@@ -129,16 +129,8 @@ def guards(spec: UpdateSpec) -> tuple[Condition, ...]:
     """
     definition, expected = spec.definition, spec.expected
     exists = own_kind_conditions(definition, or_absent=spec.upserts)
-    upgrades = definition.items.upgrades
-    if upgrades is not None and upgrades.older_exist and _changes_what_upgrades_do(spec, upgrades):
-        # The upgrade of an older item would set these attributes again, and the update be lost without a word.
-        path, present = upgrades.path(definition.model), Value(upgrades.marker[upgrades.attribute])
-        known = Comparison(">=", path, present)
-        exists = (*exists, Or((~definition.is_stored, known)) if spec.upserts else known)
-    elif spec.upserts and upgrades is not None:
-        # An item without a version is of the first one, and must not be given that of a new item.
-        versioned = Function("attribute_exists", upgrades.path(definition.model))
-        exists = (*exists, Or((~definition.is_stored, versioned)))
+    if (upgrades := definition.items.upgrades) is not None:
+        exists = (*exists, _version_fits(spec, upgrades))
     if expected is None or definition.version is None:
         return exists
     path = definition.path(definition.version.name)
@@ -147,6 +139,21 @@ def guards(spec: UpdateSpec) -> tuple[Condition, ...]:
         return (same,) if definition.kinds is None and upgrades is None else (*exists, same)
     # An item that was stored before its model had a version reads as version 0.
     return (*exists, Or((Function("attribute_not_exists", path), same)))
+
+
+def _version_fits(spec: UpdateSpec, upgrades: Upgrades) -> Condition:
+    """Return the condition that an update does no harm to an item of another version than the model's.
+
+    Newer code may store what is changed in another form. And the upgrade of an older item would set what it makes
+    again, so that the update were lost without a word.
+    """
+    definition = spec.definition
+    if upgrades.older_exist and _changes_what_upgrades_do(spec, upgrades):
+        fits = upgrades.present_or_accepted(definition.model)
+    else:
+        # An item without a version is of the first one, and must not be given that of a new item.
+        fits = upgrades.not_too_late(definition.model, or_first=not spec.upserts)
+    return ~definition.is_stored | fits if spec.upserts else fits
 
 
 def _changes_what_upgrades_do(spec: UpdateSpec, upgrades: Upgrades) -> bool:

@@ -42,7 +42,7 @@ from dynamap_async.operations.implied_actions import value_of
 from dynamap_async.operations.key_changes import parts_as_before, shards_as_before
 from dynamap_async.operations.operation import not_found
 from dynamap_async.operations.put import Put
-from dynamap_async.operations.write import Stored, condition_members, refused_as_new, write_request
+from dynamap_async.operations.write import Stored, condition_members, refused_as_new, refused_for_later, write_request
 from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target, identity_of
@@ -165,9 +165,9 @@ class Save(Put[M, M], Generic[M]):
             before = self._before.stored
             kept = parts_as_before(definition, before, self._changes)
             kept += tuple(each for each in shards_as_before(definition, before, self._changes) if each not in kept)
-            kept += _same_schema(definition, self._before)
+            kept += _fitting_schema(definition, self._before)
             return (definition.is_stored, *_without_version(definition, self._expected), *kept)
-        return (same_version(definition, self._expected), *_same_schema(definition, self._before))
+        return (same_version(definition, self._expected), *_fitting_schema(definition, self._before))
 
     def request(self, context: Context) -> Request:
         """Return the UpdateItem request, or the PutItem of a new item; a ConditionCheck where nothing changed.
@@ -194,7 +194,7 @@ class Save(Put[M, M], Generic[M]):
             remember(self._item, changed(self._before, self._changes))
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return what a refusal means: ItemNotFoundError for a remembered item that does not exist any more.
+        """Return what a refusal means: a remembered item does not exist any more, or newer code has written it.
 
         Args:
             error: the refusal.
@@ -203,7 +203,7 @@ class Save(Put[M, M], Generic[M]):
         if self._before is None:
             return refused_as_new(self, failure, conditional=bool(self._conditions))
         gone = isinstance(failure, ConditionalCheckFailedError) and failure.wire_item is None
-        return not_found(self._item, self._definition, error) if gone else failure
+        return not_found(self._item, self._definition, error) if gone else refused_for_later(self, failure)
 
 
 def _check_frozen(definition: Definition[Any], before: Known, after: WireItem) -> None:
@@ -226,11 +226,17 @@ def _without_version(definition: Definition[Any], expected: int | None) -> tuple
     return (Function("attribute_not_exists", path) | Comparison("=", path, Value({"N": "0"})),)
 
 
-def _same_schema(definition: Definition[Any], before: Known) -> tuple[Condition, ...]:
-    """Return the condition that nobody else has upgraded an item that is about to be."""
+def _fitting_schema(definition: Definition[Any], before: Known) -> tuple[Condition, ...]:
+    """Return the condition that nobody else has brought the item to a version for which these changes are not made.
+
+    An item that is about to be upgraded must be as it was read. Any other may have been upgraded by newer code, as long
+    as the model accepts what that code writes.
+    """
     upgrades = definition.items.upgrades
-    if before.older is None or upgrades is None:
+    if upgrades is None:
         return ()
+    if before.older is None:
+        return (upgrades.not_too_late(definition.model),)
     path = upgrades.path(definition.model)
     found = before.older.get(upgrades.attribute)
     if found is None:

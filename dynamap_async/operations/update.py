@@ -14,7 +14,6 @@ from dynamap_async.errors import (
     ConditionalCheckFailedError,
     DecodeError,
     ItemNotFoundError,
-    ItemValidationError,
     OperationError,
     RequestRejectedError,
     ServiceError,
@@ -41,7 +40,7 @@ from dynamap_async.operations.operation import key_values
 from dynamap_async.operations.transactions import ExactlyOnce
 from dynamap_async.operations.unique_values import unique_after, unique_attributes
 from dynamap_async.operations.updatable import Returning, Updatable, UpdateSpec, returning, update_spec
-from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, condition_members
+from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, condition_members, refused_for_later
 from dynamap_async.operations.write_ids import write_id_of_update
 from dynamap_async.planning import Context
 from dynamap_async.request import Request, Target
@@ -404,14 +403,16 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         return (result,) if isinstance(result, Model) else ()
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return the error with the stored item; that of an update of nothing says that there is no item.
+        """Return the error with the stored item; it says so where there is no item, or newer code wrote it.
 
         Args:
             error: the refusal.
         """
         explained = super().failed(explained_misfit(error, self._spec.actions))
         missing = isinstance(error, ConditionalCheckFailedError) and error.wire_item is None
-        return _not_found(self._spec, error) if missing and not self._spec.upserts else explained
+        if missing and not self._spec.upserts:
+            return _not_found(self._spec, error)
+        return refused_for_later(self, explained)
 
     @property
     def takes_unversioned(self) -> bool:
@@ -423,11 +424,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         return self._spec.key
 
     def _moved_on(self, stored: WireItem) -> Model:
-        try:
-            fresh: Model = self._spec.definition.items.decode([stored])[0]
-        except ItemValidationError as error:
-            error.add_note("the update was done, but the updated item does not fit the model")
-            raise
+        fresh: Model = self._spec.definition.items.decode([stored])[0]
         item = self._spec.item
         if item is None or item.model_config.get("frozen"):
             return fresh

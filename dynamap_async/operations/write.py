@@ -15,6 +15,7 @@ from dynamap_async.errors import (
     ItemExistsError,
     ItemKindError,
     ItemValidationError,
+    ItemVersionError,
     OperationError,
     ServiceError,
     VersionConflictError,
@@ -182,7 +183,8 @@ class Write(SingleRequest[R_co]):
         return {} if target is None else target.key
 
     def _refused(self, error: ConditionalCheckFailedError) -> str:
-        found = "there is no such item" if error.wire_item is None else "`item` of this error is the stored one"
+        member = "wire_item" if error.item is None else "item"
+        found = "there is no such item" if error.wire_item is None else f"`{member}` of this error is the stored one"
         found += _upgraded(self.definition, error.wire_item)
         return (
             f"{_named(self, error)}: its condition does not hold; {found}. {_written(error)}; read the item again "
@@ -214,6 +216,26 @@ def refused_as_new(write: Write[Any], failure: Exception, *, conditional: bool) 
         f"{_upgraded(definition, failure.wire_item)}. {_written(failure)}; update() changes an item, put() replaces it."
     )
     return _as_kind(ItemExistsError, failure, message)
+
+
+def refused_for_later(write: Write[Any], failure: Exception) -> Exception:
+    """Return the error of a write that changes a stored item: where newer code wrote that one, that it is too new.
+
+    Args:
+        write: the write.
+        failure: what ``failed`` made of the refusal.
+    """
+    if type(failure) is not ConditionalCheckFailedError or failure.wire_item is None:
+        return failure
+    try:
+        write.definition.items.decode([failure.wire_item])
+    except ItemVersionError as later:
+        later.args = (f"{failure.operation} on table {failure.table!r}: {later}. {_written(failure)}",)
+        later.outcome_unknown = failure.outcome_unknown
+        return later
+    except ItemValidationError:
+        pass
+    return failure
 
 
 def _upgraded(definition: Definition[Any], stored: WireItem | None) -> str:

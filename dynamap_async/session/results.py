@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from dynamap_async.errors import ServiceError
+from dynamap_async.errors import ItemValidationError, ServiceError
 from dynamap_async.executor import Executor
 from dynamap_async.operations import SingleRequest
 from dynamap_async.planning import Context
@@ -42,10 +42,14 @@ def result_of(operation: SingleRequest[R], request: Request, response: Body, con
 
     Raises:
         DamagedResponseError: it cannot be read, because the answer holds what is no value of DynamoDB's.
+        ItemValidationError: an item does not fit its model; of a write it says that the write was carried out.
     """
     try:
         return operation.result(response, context)
     except UNREADABLE as error:
+        if request.writes and isinstance(error, ItemValidationError):
+            error.written = True
+            error.args = (f"the {request.operation} was carried out, so do not send it again; but {error}",)
         unreadable(error, request, _items_of(request, response))
 
 

@@ -12,10 +12,13 @@ from dynamap_async import (
     GlobalIndex,
     Model,
     PartitionKey,
+    Put,
     Query,
+    Save,
     SortKey,
     StoredItem,
     TransactGet,
+    Update,
     Version,
     attr,
     include,
@@ -25,6 +28,7 @@ from dynamap_async import (
 )
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
+    ItemUpgradeError,
     ItemValidationError,
     ItemVersionError,
     TransactionCanceledError,
@@ -90,6 +94,11 @@ class OldBadge(Model, table="badges"):
     rooms: Attr[str] = attr(default="")
 
 
+class NamelessBadge(Model, table="badges"):
+    number: PartitionKey[int]
+    holder: Attr[str]
+
+
 class Badge(Model, table="badges", schema_version=2):
     number: PartitionKey[int]
     holder: Attr[str]
@@ -112,6 +121,10 @@ class NewCustomer(Customer, schema_version=4):
     @staticmethod
     def no_change(item: StoredItem) -> None:
         item["visits"] = item.get("visits", 0)
+
+
+class LenientCustomer(Customer, accepts=4):
+    """As a release reads that knows the next one's items to be readable as they are."""
 
 
 class NamedCustomer(Customer, schema_version=4):
@@ -332,13 +345,63 @@ async def test_selecting_of_an_older_item_says_that_it_is_not_upgraded_and_what_
     assert not any("as they are stored" in each for each in shops.explain().hazards)
 
 
-async def test_an_update_of_an_item_of_a_later_release_says_that_it_was_done(session, request):
+async def later_item(session, key):
+    """Store an item that newer code has upgraded, and return it as it was read before that."""
+    await session.put(Customer(shop=key, number=1, name="present"))
+    found = await session.get(Customer, key, 1)
+    await session.put(NewCustomer(shop=key, number=1, name="new"))
+    return found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda found: Update(Customer, found.shop, 1).add(Customer.visits, 1), id="update"),
+        pytest.param(lambda found: Update(found).add(Customer.visits, 1), id="update of an instance"),
+        pytest.param(
+            lambda found: Update(Customer, found.shop, 1).set(Customer.name, "lost"), id="of what upgrades make"
+        ),
+        pytest.param(lambda found: Update(Customer, found.shop, 1).set(Customer.name, "x").upsert(), id="upsert"),
+        pytest.param(Save, id="save"),
+    ],
+)
+async def test_what_would_change_an_item_of_a_later_release_is_refused_and_nothing_is_written(session, request, change):
+    found = await later_item(session, request.node.name)
+    before = await stored(session, NewCustomer, found.shop, 1)
+    found.visits += 1
+    with pytest.raises(ItemVersionError, match=r"newer code wrote it.*accepts=4.*Nothing was written") as refused:
+        await session.execute(change(found))
+    assert not refused.value.written
+    assert not refused.value.outcome_unknown
+    assert await stored(session, NewCustomer, found.shop, 1) == before
+
+
+async def test_a_transaction_that_would_change_an_item_of_a_later_release_says_so_of_it(session, request):
+    found = await later_item(session, request.node.name)
+    found.visits += 1
+    with pytest.raises(TransactionCanceledError) as refused:
+        await session.transact_write([Save(found), Put(Customer(shop=found.shop, number=2, name="other"))])
+    assert [type(reason.error) for reason in refused.value.reasons] == [ItemVersionError, type(None)]
+
+
+async def test_items_of_a_later_release_that_is_accepted_are_saved_and_updated(session, request):
     key = request.node.name
     await session.put(NewCustomer(shop=key, number=1, name="new"))
-    with pytest.raises(ItemVersionError) as raised:
-        await session.update(Customer, key, 1).add(Customer.visits, 1)
-    assert raised.value.__notes__ == ["the update was done, but the updated item does not fit the model"]
-    assert (await session.get(NewCustomer, key, 1)).visits == 1
+    found = await session.get(LenientCustomer, key, 1)
+    found.visits = 1
+    await session.save(found)
+    await session.update(LenientCustomer, key, 1).set(LenientCustomer.name, "changed").add(LenientCustomer.visits, 1)
+    changed = await session.get(NewCustomer, key, 1)
+    assert (changed.name, changed.visits) == ("changed", 2)
+
+
+async def test_an_update_whose_answer_holds_an_item_that_does_not_fit_says_that_it_was_carried_out(session, request):
+    key = request.node.name
+    await session.put(NamelessBadge(number=4, holder=key))
+    with pytest.raises(ItemUpgradeError, match="the UpdateItem was carried out, so do not send it again") as failed:
+        await session.update(Badge, 4).set(Badge.holder, "eve")
+    assert failed.value.written
+    assert (await session.get(NamelessBadge, 4)).holder == "eve"
 
 
 class OldPlace(Model, table="places"):

@@ -7,7 +7,7 @@ more than it names, or anything is wrong, whole items are upgraded in wire form,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dynamap_async.codec import DECODE_ERRORS, STORED_NUMBER
@@ -43,8 +43,11 @@ class OlderPages:
         self._upgrades: Final = upgrades
         self._names: frozenset[str] = upgrades.at_hand
         self._left = [(_LEFT + name, name) for name in self._names]
-        self._upgraded = [field for field in fields if field.is_stored and field.stored in self._names]
-        others = [field for field in fields if field not in self._upgraded]
+        upgraded = [field for field in fields if field.is_stored and field.stored in self._names]
+        self._upgraded = [
+            (field.stored, field.name, field.lax.decode, field.of_null, _of_absence(field)) for field in upgraded
+        ]
+        others = [field for field in fields if field not in upgraded]
         self._decoded = frozenset(field.stored for field in others if field.is_stored)
         """The attributes that are decoded before the upgrades run."""
         self._decoders = FieldDecoders(
@@ -97,12 +100,12 @@ class OlderPages:
         """
         if not self._decoded.isdisjoint(item):
             raise LooksFurtherError
-        for field in self._upgraded:
-            stored = item.get(field.stored)
+        for attribute, name, decode, of_null, of_absence in self._upgraded:
+            stored = item.get(attribute)
             if stored is not None:
-                values[field.name] = field.of_null() if stored == _NULL else field.lax.decode(stored)
-            elif field.required and (field.absence is not Absence.ERROR or field.assigned is not None):
-                values[field.name] = field.of_absence()
+                values[name] = of_null() if stored == _NULL else decode(stored)
+            elif of_absence is not None:
+                values[name] = of_absence()
 
     @staticmethod
     def _put_present(
@@ -112,3 +115,9 @@ class OlderPages:
         places = [place for place, is_older in enumerate(older) if not is_older]
         for place, values in zip(places, decoders.values([items[place] for place in places]), strict=True):
             page[place] = values
+
+
+def _of_absence(field: FieldPlan) -> Callable[[], Any] | None:
+    """Return what makes the value of a field whose attribute is absent; None where Pydantic does."""
+    makes = field.required and (field.absence is not Absence.ERROR or field.assigned is not None)
+    return field.of_absence if makes else None

@@ -277,7 +277,8 @@ def present(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _compacted(stored: WireItem) -> bytes:
-    return compact(json_of(stored))
+    text = json_of(stored)
+    return text if type(stored) is JSON_ITEM else compact(text)
 
 
 def compact(text: bytes) -> bytes:

@@ -140,6 +140,11 @@ class StoredItem(MutableMapping[str, Any]):
             EncodeError: a value cannot be stored.
         """
         stored = dict(self._wire)
+        self._put_values(stored)
+        return stored
+
+    def _put_values(self, stored: WireItem) -> None:
+        """Put what was changed into an item in wire form, which has the attributes of this one."""
         for name, value in self._values.items():
             if type(value) is str:
                 text: AttributeValue = {"S": value}
@@ -152,7 +157,6 @@ class StoredItem(MutableMapping[str, Any]):
             new = _encoded(value, name)
             if (old := stored[name]) is _NEW or not _is_same(old, new):
                 stored[name] = new
-        return stored
 
     def _refused(self, name: object = None) -> BaseException:
         """Return the error of a look at what is not held."""
@@ -228,6 +232,11 @@ class ItemAtHand(StoredItem):
 
     __slots__ = ()
 
+    def finished(self) -> WireItem:
+        """Return what ``wire`` does; nothing is changed afterwards."""
+        self._put_values(self._wire)
+        return self._wire
+
     def _refused(self, name: object = None) -> BaseException:
         return LooksFurtherError()
 
@@ -235,16 +244,15 @@ class ItemAtHand(StoredItem):
 def _value(stored: AttributeValue) -> Any:
     """Return an attribute value as a plain Python value; those that most are, at a third of the cost."""
     if len(stored) == 1:
-        for tag, content in stored.items():
-            if tag == "S":
-                if type(content) is str:
-                    return content
-            elif tag == "BOOL":
-                if content is True or content is False:
-                    return content
-            elif tag == "M" and type(content) is dict:
-                members = cast("dict[str, AttributeValue]", content)
-                return {name: _value(member) for name, member in members.items()}
+        text = stored.get("S")
+        if type(text) is str:
+            return text
+        members = stored.get("M")
+        if type(members) is dict:
+            return {name: _value(member) for name, member in members.items()}
+        truth = stored.get("BOOL")
+        if truth is True or truth is False:
+            return truth
     return decode_any(stored)
 
 
@@ -272,6 +280,8 @@ def _of_usual(value: Any) -> AttributeValue:
         return {"L": [_of_usual(each) for each in value]}
     if kind is bool:
         return {"BOOL": value}
+    if value is None:
+        return {"NULL": True}
     raise LookupError
 
 
@@ -395,6 +405,8 @@ class Upgrades:
         self.readable: Final = frozenset(str(each) for each in range(self.version, self._accepted + 1))
         """The versions that are read as they are, as they are stored."""
         self._steps: Final = tuple(steps)
+        self._steps_from: Final = {text: self._steps[each - 1 :] for text, each in self._older.items()}
+        """Older version, as it is stored -> what leads from it to the present one."""
         self._back: Final = tuple((to, back[to]) for to in range(self.version - 1, self.written - 1, -1))
         self._keys: Final = tuple(keys)
         self._complete_since: Final = settings.complete_since or 0
@@ -406,6 +418,7 @@ class Upgrades:
         """Upgrades of items before this version may change the key."""
         self.touched: Final = frozenset(name for each in (*steps, *back.values()) for name in _texts(each, []))
         """All text that the functions name: the attributes that they change are among it."""
+        self._touched_keys: Final = tuple(name for name in self._keys if name in self.touched)
 
     @property
     def older_exist(self) -> bool:
@@ -483,19 +496,16 @@ class Upgrades:
         Raises:
             LooksFurtherError: an upgrade asked for another attribute.
         """
-        found = self._older.get(version)
-        if found is None:
-            return None
         view = ItemAtHand(item, names)
         try:
-            for step in self._steps[found - 1 :]:
+            for step in self._steps_from[version]:
                 if step(view) is not None:
                     return None
-            made = view.wire()
+            made = view.finished()
         except Exception:  # noqa: BLE001 - whatever it is, it is raised again, and told, where the whole item is upgraded
             return None
-        for name in self._keys:
-            if name in names and made.get(name) != item.get(name):
+        for name in self._touched_keys:
+            if made.get(name) != item.get(name):
                 return None
         return made
 

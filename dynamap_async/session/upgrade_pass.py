@@ -656,7 +656,8 @@ def _halves(write: ItemUpgrade | ItemMove) -> int:
 def _example(definition: Definition[Any], write: ItemUpgrade | ItemMove) -> str:
     """Return what an upgrade changes of an item, as text."""
     before, after = write.older, write.present
-    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    # DynamoDB gives the attributes of an item in any order.
+    names = sorted(name for name in {**before, **after} if before.get(name) != after.get(name))
     changes = ", ".join(f"{name}: {_shown(before.get(name))} -> {_shown(after.get(name))}" for name in names)
     return f"{definition.model.__name__} {definition.items.shown_key(before)}: {changes}"
 

@@ -26,6 +26,8 @@ class Unlimited:
 
     def __init__(self):
         self.sizes = {"readings": Counter(), "notes": Counter()}
+        self.sent_at = Counter()
+        """The event loop's time -> how many requests were sent then."""
 
     async def open(self): ...
 
@@ -34,10 +36,13 @@ class Unlimited:
     async def send(self, request):
         entries = request.body.get("RequestItems", {}).get(request.table, [None])
         self.sizes[request.table][len(entries)] += 1
+        self.sent_at[asyncio.get_running_loop().time()] += 1
         await asyncio.sleep(0.005)
         units = {"CapacityUnits": float(len(entries))}
         spent = {"TableName": request.table, **units, "Table": units}
-        return {"ConsumedCapacity": [spent] if request.operation == "BatchWriteItem" else spent}
+        if request.operation == "BatchWriteItem":
+            return {"ConsumedCapacity": [spent]}
+        return {"ConsumedCapacity": spent, "Attributes": request.body.get("Key", {})}
 
 
 async def load(session, items):
@@ -81,3 +86,18 @@ async def test_a_load_to_a_table_that_nobody_waits_for_fills_its_calls_before_it
         await load(session, [Note(id=number) for number in range(250)])
         assert session._runner.executor.held_up
     assert transport.sizes["notes"] == {25: 10}
+
+
+async def test_updates_in_the_background_are_let_in_one_by_one_because_they_share_no_call():
+    transport = Unlimited()
+    transport.max_connections = 64
+    async with (
+        Session(transport=transport, capacity=CapacityPolicy(limits="declared")) as session,
+        session.scope("pass", priority=Priority.BACKGROUND),
+        asyncio.TaskGroup() as group,
+    ):
+        for number in range(500):
+            group.create_task(session.update(Reading, "s", number).add(Reading.value, 1))
+    assert sum(transport.sent_at.values()) == 500
+    alone = Counter(transport.sent_at.values())[1]
+    assert alone > 400  # all but those for which there were units at the beginning

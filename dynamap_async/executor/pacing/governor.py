@@ -201,7 +201,7 @@ class Governor:
         estimate = self.estimates.of(request)
         draws = self._draws_of(estimate, now)
         hot = self._hot(request, sum(estimate.units.values()), now)
-        return Ticket(draws if hot is None else (*draws, hot), priority, estimate, patient)
+        return Ticket(draws if hot is None else (*draws, hot), priority, estimate, patient, request.batchable)
 
     def take_chunk(
         self, request: Request, requests: int, json_bytes: int, priority: Priority, now: float

@@ -1,5 +1,7 @@
 """Tickets, settlement and refusals, with the time passed in."""
 
+from dataclasses import replace
+
 import pytest
 
 from dynamap_async import CapacityPolicy, Priority, Throughput
@@ -9,7 +11,7 @@ from dynamap_async.request import Request, Target
 
 INTERACTIVE = Priority.INTERACTIVE
 TABLE, INDEX = TableOrIndex("t", None, True), TableOrIndex("t", "i", True)
-PUT = Request(operation="PutItem", body={}, table="t", target=Target({}, "", 1000), writes=True)
+PUT = Request(operation="PutItem", body={}, table="t", target=Target({}, "", 1000), writes=True, batchable=True)
 
 
 def governor(**policy):
@@ -144,6 +146,16 @@ def test_an_urgent_one_does_not_take_along_whoever_waits_for_others_to_share_a_c
     urgent, admitted = asked(made, now)
     assert admitted == [urgent]
     assert made.admit(made.next_at(now)) == waiting
+
+
+def test_what_shares_no_call_waits_for_no_others_but_at_a_rate_that_was_learned():
+    made, update = known(), replace(PUT, operation="UpdateItem", batchable=False)
+    for _ in range(3):
+        made.ask(made.ticket(update, Priority.BACKGROUND, 0.0), 0.0)
+    now = 0.125  # the units of one are there, and soon those of all
+    assert made.next_at(now) == now
+    made.bucket(TABLE, now).pace.suppose(99.9)
+    assert made.next_at(now) > now
 
 
 def test_refusals_of_what_waited_for_another_place_count_from_the_first_one():

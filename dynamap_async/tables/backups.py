@@ -7,12 +7,23 @@ call: the new table itself tells what it is made from.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
+import anyio
+
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import OperationError, Outcome, ResourceInUseError, TransportError
+from dynamap_async.errors import (
+    DynamapError,
+    OperationError,
+    Outcome,
+    RequestRejectedError,
+    ResourceInUseError,
+    ResourceNotFoundError,
+    TableWaitTimeoutError,
+    TransportError,
+)
 from dynamap_async.executor import Executor, gather_all
 from dynamap_async.models import KeyValue, Model, Table
 from dynamap_async.planning import Context
@@ -39,6 +50,9 @@ _LEFT_OFF: Final[frozenset[StepKind]] = frozenset(
 )
 """The steps that give a restored table what DynamoDB leaves off.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/PointInTimeRecovery_Howitworks.html"""
+
+_FIRST_POLL_SECONDS: Final = 0.2  # DescribeBackup may be called ten times a second
+_LONGEST_POLL_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +93,23 @@ class RestoredTable:
 
     table: str
     """Its full name."""
+    source: str
+    """The full name of the table whose items it has."""
+    at: datetime | None
+    """The moment whose items it has; None if DynamoDB does not tell."""
     settings: tuple[TableStep, ...]
     """What a restore leaves off and the models declare, which was put back."""
     items: int | None
     """How many items it has; None if they were not to be counted."""
     source_items: int | None
     """How many items its source has now; None if they were not to be counted."""
+
+    def __str__(self) -> str:
+        """Return it in a few lines."""
+        lines = [f"{self.table}: the items of {self.source}{'' if self.at is None else f' as of {self.at}'}"]
+        if self.items is not None and self.source_items is not None:
+            lines.append(f"  {self.items:,} items; its source has {self.source_items:,}")
+        return "\n".join([*lines, *(f"  {step.kind:<26} {step.summary}" for step in self.settings)])
 
 
 class Backups:
@@ -101,20 +126,33 @@ class Backups:
         self._descriptions = Descriptions(executor)
         self._names = context.tables
 
-    async def create(self, model: type[Model] | Table, name: str, /, *, period: KeyValue | None = None) -> Backup:
-        """Make a backup of the model's table; DynamoDB goes on with it by itself.
+    async def create(
+        self,
+        model: type[Model] | Table,
+        name: str,
+        /,
+        *,
+        timeout_seconds: float = 3600.0,
+        period: KeyValue | None = None,
+    ) -> Backup:
+        """Make a backup of the model's table, and wait until it can be restored.
+
+        DynamoDB goes on with it by itself after a timeout, or if the call is cancelled.
 
         Args:
             model: the model, or the shared table.
             name: what the backup is called, 3 to 255 characters; several may have one name.
+            timeout_seconds: how long to wait. A backup takes seconds.
             period: a value of the field that tells the period, for a model with one table per period.
 
         Raises:
             ResourceNotFoundError: the table does not exist.
             RecoveryUnavailableError: the table is too new.
             LimitExceededError: too many backups are made at once.
+            TableWaitTimeoutError: it was not ready in time.
 
-        Cost: one CreateBackup; no capacity units. Backups are paid for by their size.
+        Cost: one CreateBackup, and DescribeBackup until it is done; no capacity units. Backups are paid for by their
+            size.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateBackup.html
         """
         table = self._schema(model, period).name
@@ -122,7 +160,8 @@ class Backups:
         request = Request(operation="CreateBackup", body=body, table=table, writes=True, resendable=False)
         answer = await self._executor.send(request)
         with _readable(request):
-            return _read_backup(answer["BackupDetails"], table)
+            backup = _read_backup(answer["BackupDetails"], table)
+        return await self._until_made(backup, timeout_seconds)
 
     async def of(self, model: type[Model] | Table, /, *, period: KeyValue | None = None) -> tuple[Backup, ...]:
         """Return the backups of the model's table, the oldest first; also those of a table that was deleted.
@@ -175,7 +214,10 @@ class Backups:
         Cost: one DescribeContinuousBackups; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeContinuousBackups.html
         """
-        request = table_request("DescribeContinuousBackups", self._schema(model, period).name)
+        return await self._window(self._schema(model, period).name)
+
+    async def _window(self, table: str) -> RecoveryWindow | None:
+        request = table_request("DescribeContinuousBackups", table)
         answer = await self._executor.send(request)
         with _readable(request):
             told: dict[str, Any] = answer["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription") or {}
@@ -202,7 +244,8 @@ class Backups:
         """Make a new table with the items that the model's table had, and wait until it can be used.
 
         DynamoDB leaves off time to live, stream, tags, continuous backups and deletion protection: those that the model
-        declares are put back. Stopped, it goes on with the same table when it is called again.
+        declares are put back. Stopped, it goes on with the same table when it is called again. Once it is through, it
+        is refused without ``at`` and ``backup``, since the latest state is another one by then.
 
         Args:
             model: the model, or the shared table.
@@ -215,11 +258,12 @@ class Backups:
 
         Raises:
             OperationError: ``at`` has no time zone, or is given beside a backup.
-            ResourceInUseError: a table of the new name exists, and was not restored from the same; or the backup is
+            ResourceInUseError: a table of the new name exists, and was not restored from the same; or it was restored
+                to the end before, and neither ``at`` nor ``backup`` says that this state is meant; or the backup is
                 still being made.
             ResourceNotFoundError: the table, or the backup, does not exist.
             RecoveryUnavailableError: continuous backups are off.
-            RequestRejectedError: it cannot be restored as it was at that moment.
+            RequestRejectedError: it cannot be restored as it was at that moment; a note says from when to when it can.
             TableWaitTimeoutError: it was not ready in time.
 
         Cost: one request, DescribeTable until it is done, and one request for each setting; no capacity units, but with
@@ -231,18 +275,27 @@ class Backups:
             raise OperationError(f"at={at!r} {wrong}")
         source = self._schema(model, period)
         target = source.named(self._names.full(to))
-        await self._begin(source.name, target.name, at, backup, timeout_seconds)
+        taken = await self._begin(source.name, target.name, at, backup, timeout_seconds)
         await self._descriptions.until_active(target.name, timeout_seconds)
+        moment = _restored_at(await self._restore_summary(target.name))
         steps = await self._complete(target, timeout_seconds)
+        if taken is not None and not steps:
+            raise _restored_before(taken, source.name, moment) from taken
         counts: list[int | None] = [None, None]
         if count:
             counts = [*await gather_all([self._count(each) for each in (target.name, source.name)])]
-        return RestoredTable(table=target.name, settings=steps, items=counts[0], source_items=counts[1])
+        return RestoredTable(
+            table=target.name, source=source.name, at=moment, settings=steps, items=counts[0], source_items=counts[1]
+        )
 
     async def _begin(
         self, source: str, target: str, at: datetime | None, backup: Backup | None, timeout_seconds: float
-    ) -> None:
-        """Ask for the restore, unless the table is there that it makes."""
+    ) -> ResourceInUseError | None:
+        """Ask for the restore, unless the table is there that it makes.
+
+        Returns:
+            The refusal, where an earlier call for the latest state has made the table; None for any other.
+        """
         operation = "RestoreTableToPointInTime" if backup is None else "RestoreTableFromBackup"
         body: dict[str, Any] = {"TargetTableName": target}
         if backup is not None:
@@ -258,20 +311,55 @@ class Backups:
             if error.service_code == "BackupInUseException":
                 raise
             await self._descriptions.until(target, _is_known, what="described", timeout_seconds=timeout_seconds)
-            if not await self._is_of(target, source, at, backup):
+            made = await self._restore_summary(target)
+            if not _is_of(made, source, at, backup):
                 raise
+            latest = at is None and backup is None
+            return error if latest and _may_be_old(made, error) else None
+        except RequestRejectedError as error:
+            await self._note_window(error, source)
+            raise
         except TransportError as error:
             if error.outcome is not Outcome.UNKNOWN:
                 raise
+        return None
 
-    async def _is_of(self, target: str, source: str, at: datetime | None, backup: Backup | None) -> bool:
-        """Return whether a table is what the same restore has made, or makes."""
-        described = (await self._executor.send(table_request("DescribeTable", target)))["Table"]
-        made: Mapping[str, Any] = described.get("RestoreSummary") or {}
-        if backup is not None:
-            return made.get("SourceBackupArn") == backup.arn
-        of_source = str(made.get("SourceTableArn")).rpartition("table/")[2] == source and "SourceBackupArn" not in made
-        return of_source and (at is None or abs(float(made["RestoreDateTime"]) - at.timestamp()) < 1)
+    async def _note_window(self, error: RequestRejectedError, source: str) -> None:
+        """Add to an error about the moment from when to when a table can be restored, if DynamoDB tells."""
+        if error.service_code == "InvalidRestoreTimeException":
+            with suppress(DynamapError):
+                if (window := await self._window(source)) is not None:
+                    error.add_note(f"it can be restored as it was from {window.earliest} to {window.latest}")
+
+    async def _until_made(self, backup: Backup, timeout_seconds: float) -> Backup:
+        """Ask for a backup again and again, ever more seldom, until it is made."""
+        request = Request(operation="DescribeBackup", body={"BackupArn": backup.arn}, table=backup.table)
+        with anyio.move_on_after(timeout_seconds):
+            delay = _FIRST_POLL_SECONDS
+            while backup.status == "CREATING":
+                await anyio.sleep(self._executor.pause(delay))
+                delay = min(delay * 2, _LONGEST_POLL_SECONDS)
+                try:
+                    answer = await self._executor.send(request)
+                except ResourceNotFoundError:
+                    continue  # for a moment, a new one is not known
+                with _readable(request):
+                    backup = _read_backup(answer["BackupDescription"]["BackupDetails"], backup.table)
+            return backup
+        raise TableWaitTimeoutError(
+            f"the backup {backup.name!r} of {backup.table} was not made within {timeout_seconds:g} s; DynamoDB goes on "
+            "with it: session.tables.backups.of(...) tells when it is AVAILABLE",
+            table=backup.table,
+            status=backup.status,
+            timeout_seconds=timeout_seconds,
+        )
+
+    async def _restore_summary(self, table: str) -> Mapping[str, Any]:
+        """Return what DynamoDB says of how a table was restored; nothing for one that was not."""
+        request = table_request("DescribeTable", table)
+        answer = await self._executor.send(request)
+        with _readable(request):
+            return answer["Table"].get("RestoreSummary") or {}
 
     async def _complete(self, target: TableSchema, timeout_seconds: float) -> tuple[TableStep, ...]:
         """Give a restored table what it lacks of what models declare."""
@@ -304,6 +392,37 @@ class Backups:
 async def _is_known(found: TableDescription | None) -> bool:
     """Return whether a table is described, as one is that exists: for a moment, a new one is not."""
     return found is not None
+
+
+def _is_of(made: Mapping[str, Any], source: str, at: datetime | None, backup: Backup | None) -> bool:
+    """Return whether a table, as DynamoDB says how it was restored, is what the same restore has made, or makes."""
+    if backup is not None:
+        return made.get("SourceBackupArn") == backup.arn
+    of_source = str(made.get("SourceTableArn")).rpartition("table/")[2] == source and "SourceBackupArn" not in made
+    return of_source and (at is None or abs(float(made["RestoreDateTime"]) - at.timestamp()) < 1)
+
+
+def _may_be_old(made: Mapping[str, Any], error: ResourceInUseError) -> bool:
+    """Return whether a restored table that is met may be of an earlier call which went through."""
+    # A request that was sent twice may have met the table that it made itself.
+    return error.attempts == 1 and not made.get("RestoreInProgress")
+
+
+def _restored_at(made: Mapping[str, Any]) -> datetime | None:
+    moment = made.get("RestoreDateTime")
+    return None if moment is None else _moment(moment)
+
+
+def _restored_before(taken: ResourceInUseError, source: str, at: datetime | None) -> ResourceInUseError:
+    return ResourceInUseError(
+        f"{taken.table} was restored before: it has the items of {source} as of {at or 'an unknown moment'}, and "
+        "nothing is left to do. Use it as it is; for a later state, choose another name",
+        service_code=taken.service_code,
+        operation=taken.operation,
+        table=taken.table,
+        status=taken.status,
+        request_id=taken.request_id,
+    )
 
 
 @contextmanager

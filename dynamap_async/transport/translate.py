@@ -136,6 +136,24 @@ _REMEDIES: Final[Mapping[type[ServiceError], str]] = {
     CredentialsRejectedError: "Check the access key, its session token, the region and the clock of this machine.",
 }
 
+_REMEDIES_OF_CODES: Final[Mapping[str, str]] = {
+    "BackupInUseException": (
+        "Wait until no backup of the table is made, restored or deleted: `session.tables.backups.of(Model)` tells "
+        "their states."
+    ),
+    "BackupNotFoundException": "`session.tables.backups.of(Model)` returns the backups that there are.",
+    "InvalidRestoreTimeException": (
+        "`session.tables.backups.recovery(Model)` returns the earliest and the latest moment."
+    ),
+    "PointInTimeRecoveryUnavailableException": (
+        "Turn its continuous backups on, as `TableSettings(recovery=Recovery(days=35))` does; from then on it can be "
+        "restored."
+    ),
+    "TableAlreadyExistsException": "Choose another name, or delete that table first.",
+    "UnknownOperationException": "This engine does not have it; DynamoDB does.",
+}
+"""The service's code -> what to do, where the class of the error says too little."""
+
 _PARTIQL: Final = (
     "dynamodb:PartiQLSelect, PartiQLInsert, PartiQLUpdate or PartiQLDelete, whichever the statement needs,"
 )
@@ -212,9 +230,7 @@ def _message(kind: type[ServiceError], request: Request, code: str, facts: Mappi
     said = str(facts.get("message") or facts.get("Message") or "").strip().rstrip(".")
     answer = f"{code}: {said}." if said else f"{code}."
     permission = _PERMISSIONS.get(request.operation, f"dynamodb:{request.operation}")
-    remedy = _REMEDIES.get(kind, "").format(permission=permission)
-    if code == "UnknownOperationException":
-        remedy = "This engine does not have it; DynamoDB does."
+    remedy = _REMEDIES_OF_CODES.get(code) or _REMEDIES.get(kind, "").format(permission=permission)
     if kind is InternalServerError and request.writes:
         remedy = "The write may have been done all the same."
     return f"{place_of(request)}: {answer} {remedy}".rstrip()

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 
 import anyio
@@ -14,10 +15,11 @@ from dynamap_async.errors import (
     RequestRejectedError,
     ResourceInUseError,
     ResourceNotFoundError,
+    TableWaitTimeoutError,
 )
 from dynamap_async.testing import FrozenClock
 from dynamap_async.testing.faults import Faults
-from dynamap_async.testing.slow_tables import SlowTables
+from dynamap_async.testing.slow_tables import Durations, SlowTables
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -43,6 +45,12 @@ class Order(Model, table="orders", settings=SETTINGS):
 
 
 class Restored(Order, table="orders-restored"): ...
+
+
+class Silent(Model, table="orders"):
+    """The same table, without a word on its settings."""
+
+    id: PartitionKey[str]
 
 
 class Plain(Model, table="plain"):
@@ -114,7 +122,11 @@ async def test_a_restore_that_is_killed_is_gone_on_with(slow, operation, applied
             await session.tables.backups.restore(Order, to="orders-restored", timeout_seconds=100_000)
     assert faults.unused == ()
     async with slow.session() as session:
-        await session.tables.backups.restore(Order, to="orders-restored")
+        # Tags come last: with them nothing is left to do.
+        through = (operation, applied) == ("TagResource", True)
+        refused = pytest.raises(ResourceInUseError, match="was restored before.* nothing is left to do")
+        with refused if through else nullcontext():
+            await session.tables.backups.restore(Order, to="orders-restored")
         await session.tables.verify(Restored)
         assert await digest(session, Restored) == await digest(session, Order)
     assert statuses(slow, "orders-restored").count("CREATING") == 1
@@ -149,35 +161,83 @@ async def test_a_backup_has_the_items_of_its_moment(slow):
         await fill(session)
         backups = session.tables.backups
         made = await backups.create(Order, "first")
-        assert made.status == "CREATING"
-        with pytest.raises(ResourceInUseError, match="is being created"):
-            await backups.restore(Order, to="orders-restored", backup=made)
-        with pytest.raises(ResourceInUseError):
-            await backups.delete(made)
-        await anyio.sleep(61)
-        assert [each.status for each in await backups.of(Order)] == ["AVAILABLE"]
+        assert made.status == "AVAILABLE"
+        assert await backups.of(Order) == (made,)
         await session.delete_many([Order(id="o1", city="c1")])
         done = await backups.restore(Order, to="orders-restored", backup=made, count=True)
         assert (done.items, done.source_items) == (60, 59)
         assert {step.kind for step in done.settings} == LEFT_OFF
         await session.tables.verify(Restored)
-        with pytest.raises(ResourceInUseError, match="already exists"):
+        with pytest.raises(ResourceInUseError, match="already exists.* Choose another name, or delete that table"):
             await backups.restore(Order, to="orders", backup=made)
         await backups.delete(made)
         assert await backups.of(Order) == ()
-        with pytest.raises(ResourceNotFoundError):
+        with pytest.raises(ResourceNotFoundError, match=r"not found: .*backups.of\(Model\)` returns the backups"):
             await backups.delete(made)
+
+
+async def test_a_backup_that_is_being_made_is_not_restored_and_goes_on_by_itself(engine):
+    async with SlowTables(engine, durations=Durations(backup=30.0), clock=FrozenClock(NOON)).session() as session:
+        await fill(session)
+        backups = session.tables.backups
+        with pytest.raises(TableWaitTimeoutError, match="the backup 'first' .* DynamoDB goes on") as caught:
+            await backups.create(Order, "first", timeout_seconds=10)
+        assert (caught.value.status, caught.value.timeout_seconds) == ("CREATING", 10)
+        [made] = await backups.of(Order)
+        for call in (backups.restore(Order, to="orders-restored", backup=made), backups.delete(made)):
+            with pytest.raises(ResourceInUseError, match=r"is being created: .* Wait until no backup .*backups\.of"):
+                await call
+        await anyio.sleep(30)
+        assert (await backups.restore(Order, to="orders-restored", backup=made)).at == made.created_at
+
+
+async def test_a_backup_that_is_not_known_yet_is_asked_for_again(slow):
+    faults = Faults()
+    faults.on("DescribeBackup", nth=1).error("BackupNotFoundException")
+    async with Session(transport=faults.wrap(slow.transport()), clock=slow.now) as session:
+        await fill(session)
+        assert (await session.tables.backups.create(Order, "first")).status == "AVAILABLE"
+    assert faults.unused == ()
+
+
+async def test_the_latest_state_is_not_taken_from_a_table_that_was_restored_before(slow):
+    async with slow.session() as session:
+        await fill(session)
+        restore = session.tables.backups.restore
+        await anyio.sleep(3600)
+        done = await restore(Order, to="orders-restored")
+        await session.put(Order(id="new", city="c1"))
+        with pytest.raises(ResourceInUseError, match="was restored before.* choose another name") as caught:
+            await restore(Order, to="orders-restored")
+        assert f"orders-restored was restored before: it has the items of orders as of {done.at}" in str(caught.value)
+        again = await restore(Order, to="orders-restored", at=done.at, count=True)
+        assert (again.at, again.settings, again.items, again.source_items) == (done.at, (), 60, 61)
+        assert str(again) == (f"orders-restored: the items of orders as of {done.at}\n  60 items; its source has 61")
+
+
+async def test_a_restore_whose_answer_is_lost_is_not_taken_for_an_earlier_one(engine):
+    slow = SlowTables(engine, durations=Durations(restore=0.0), clock=FrozenClock(NOON))
+    faults = Faults()
+    faults.on("RestoreTableToPointInTime", nth=1).lose_answer()
+    async with Session(transport=faults.wrap(slow.transport()), clock=slow.now) as session:
+        await fill(session)
+        done = await session.tables.backups.restore(Silent, to="orders-restored")
+        assert (done.table, done.settings) == ("orders-restored", ())
+    assert faults.unused == ()
 
 
 async def test_a_restore_needs_continuous_backups_and_a_moment_of_theirs(slow):
     async with slow.session() as session:
         await session.tables.create(Order, Plain)
         backups = session.tables.backups
-        with pytest.raises(RecoveryUnavailableError):
+        with pytest.raises(RecoveryUnavailableError, match="Turn its continuous backups on"):
             await backups.restore(Plain, to="more")
         for moment in (datetime.fromtimestamp(slow.now(), UTC) + timedelta(days=days) for days in (-2, 1)):
-            with pytest.raises(RequestRejectedError, match="is not between"):
+            window = await backups.recovery(Order)
+            with pytest.raises(RequestRejectedError, match=r"is not between.*backups\.recovery\(Model\)") as caught:
                 await backups.restore(Order, to="more", at=moment)
+            told = f"it can be restored as it was from {window.earliest} to {window.latest}"
+            assert caught.value.__notes__ == [told]
         await anyio.sleep(3600)
         moment = datetime.fromtimestamp(slow.now() - 600, UTC)
         assert (await backups.restore(Order, to="orders-restored", at=moment)).table == "orders-restored"

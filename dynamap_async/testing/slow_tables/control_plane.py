@@ -110,6 +110,7 @@ class ControlPlane:
             "UntagResource": self._untag,
             "ListTagsOfResource": self._tags,
             "CreateBackup": self._create_backup,
+            "DescribeBackup": self._describe_backup,
             "ListBackups": self._list_backups,
             "DeleteBackup": self._delete_backup,
             "RestoreTableFromBackup": self._restore_backup,
@@ -552,26 +553,35 @@ class ControlPlane:
         self._later("backup", table, lambda: backup.become("AVAILABLE"))
         return {"BackupDetails": backup.described()}
 
+    async def _describe_backup(self, body: Body, ask: Ask) -> Body:
+        backup = self._backup(body["BackupArn"])
+        return {"BackupDescription": {"BackupDetails": backup.described()}}
+
     async def _list_backups(self, body: Body, ask: Ask) -> Body:
         listed = [each for each in self._backups.values() if each.table == body.get("TableName", each.table)]
         return {"BackupSummaries": [{**each.described(), "TableName": each.table} for each in listed]}
 
     async def _delete_backup(self, body: Body, ask: Ask) -> Body:
-        backup = self._backup(body["BackupArn"])
+        backup = self._made_backup(body["BackupArn"])
         del self._backups[backup.arn]
         return {"BackupDescription": {"BackupDetails": {**backup.described(), "BackupStatus": "DELETED"}}}
 
     def _backup(self, arn: str) -> SlowBackup:
-        """Return a backup that is there, and made."""
+        """Return a backup that is there."""
         backup = self._backups.get(arn)
         if backup is None:
             raise refusals.backup_not_found(arn)
+        return backup
+
+    def _made_backup(self, arn: str) -> SlowBackup:
+        """Return a backup that is there, and made."""
+        backup = self._backup(arn)
         if backup.status == "CREATING":
             raise refusals.backup_in_use(arn)
         return backup
 
     async def _restore_backup(self, body: Body, ask: Ask) -> Body:
-        backup = self._backup(body["BackupArn"])
+        backup = self._made_backup(body["BackupArn"])
         source = {"SourceBackupArn": backup.arn, "SourceTableArn": backup.arn.partition("/backup/")[0]}
         summary = {**source, "RestoreDateTime": backup.created_at}
         return await self._restore(body["TargetTableName"], backup.source, backup.items, summary, ask)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -101,3 +102,48 @@ async def test_updates_in_the_background_are_let_in_one_by_one_because_they_shar
     assert sum(transport.sent_at.values()) == 500
     alone = Counter(transport.sent_at.values())[1]
     assert alone > 400  # all but those for which there were units at the beginning
+
+
+class Paged:
+    """Answers each page with an item, another page after it, and ten units; each get with half a unit."""
+
+    max_connections = 8
+
+    def __init__(self):
+        self.pages = []
+
+    async def open(self): ...
+
+    async def close(self): ...
+
+    async def send(self, request):
+        scanned = request.operation == "Scan"
+        if scanned:
+            self.pages.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(0.005)
+        units = {"CapacityUnits": 10.0 if scanned else 0.5}
+        answer = {"ConsumedCapacity": {"TableName": "readings", **units, "Table": units}}
+        if scanned:
+            key = {"sensor": {"S": "s"}, "at": {"N": "1"}}
+            answer |= {"Items": [{**key, "value": {"N": "1"}}], "Count": 1, "ScannedCount": 1, "LastEvaluatedKey": key}
+        return answer
+
+
+async def test_pages_that_wait_for_units_go_one_by_one_for_they_share_no_call():
+    transport = Paged()
+
+    async def scan(session):
+        async with session.scope("scan", priority=Priority.BACKGROUND):
+            await session.scan(Reading).segments(4)
+
+    limits = CapacityPolicy(limits=Throughput(read=100, write=100))
+    async with Session(transport=transport, capacity=limits) as session:
+        scanning = asyncio.create_task(scan(session))
+        for number in range(500):
+            await session.find(Reading, "s", number)
+            await asyncio.sleep(0.005)
+        scanning.cancel()
+        await asyncio.wait([scanning])
+    waited = transport.pages[8:]
+    assert len(waited) > 10
+    assert all(later - earlier > 0.05 for earlier, later in pairwise(waited))

@@ -201,7 +201,7 @@ class Governor:
         estimate = self.estimates.of(request)
         draws = self._draws_of(estimate, now)
         hot = self._hot(request, sum(estimate.units.values()), now)
-        return Ticket(draws if hot is None else (*draws, hot), priority, estimate, patient, request.batchable)
+        return Ticket(draws if hot is None else (*draws, hot), priority, estimate, patient and request.batchable)
 
     def take_chunk(
         self, request: Request, requests: int, json_bytes: int, priority: Priority, now: float
@@ -361,7 +361,10 @@ class Governor:
             real = known.get(place, 0.0)
             bucket = self.bucket(place, now)
             pace = bucket.pace
+            before = pace.rate
             pace.served(real, attempts, admitted_at, now)
+            if before is not None and pace.rate is not None and pace.rate < before:
+                bucket.tokens = min(bucket.tokens, 0.0)  # they came at a rate that was too high
             if pace.rate != pace.ceiling or bucket.state != "known":  # as it is not, while nothing is short
                 self._look_at(place, bucket, now)
             if pace.rate is not None:

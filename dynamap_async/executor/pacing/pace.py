@@ -3,7 +3,7 @@
 A refusal is evidence, not a verdict. What counts is the part of the recent attempts that was refused. Where it is more
 than chance explains, the rate is lowered once, to what was delivered, as a trial: if then hardly anything is refused,
 the rate was the reason. From there it is raised again, slowly at first, and each refusal takes a step back towards what
-the trial has kept; beside more urgent requests it is raised slowly for longer, for it is they who are refused. If as
+the trial has kept; beside more urgent requests it is raised later and less, for it is they who are refused. If as
 much is refused as before, the reason is another (a hot partition, a fault, somebody who takes all that there is):
 sending less would only get us less, so the pace is given up, and that part of refusals is expected for a while, longer
 each time that it was found again. Where nothing at all is delivered, nothing can be learned: a part of what was
@@ -74,8 +74,11 @@ _DOUBLING_SECONDS: Final = 0.1
 _CALM_SECONDS: Final = 0.75
 """For so long after a refusal the rate is raised slowly; then faster and faster."""
 _SHARED_CALM_SECONDS: Final = 4.0
-"""The same where more urgent requests draw on it than those that wait."""
-_MOST_TIMES: Final = 3.0
+"""For so long it is not raised at all where more urgent requests draw on it than those that wait."""
+_MOST_DOUBLINGS: Final = 6.0
+"""How often it doubles, twice a second, by how much the rate is raised."""
+_SHARED_DOUBLINGS: Final = 2.0
+"""The same beside more urgent requests: it is they who are refused when what the table has saved is spent."""
 _LEAD: Final = 2.0
 """How many times as fast as what was delivered lately the rate may become."""
 _SEEKING_LEAD: Final = 3.0
@@ -138,6 +141,7 @@ class Pace:
         "_stepped_at",
         "_suspected",
         "_units",
+        "_unproven",
         "_usual",
         "_usual_of",
         "_waited_at",
@@ -160,6 +164,8 @@ class Pace:
         """What the rate was lowered to for the last trial; unless there is another, it is not lowered below that."""
         self._seeking = False
         """Whether the rate may be far too low, so that it is doubled as long as nothing is refused."""
+        self._unproven = False
+        """Whether a search has ended beside more urgent requests, and what the table has was not measured since."""
         self._out = False
         """Whether nothing at all was delivered lately."""
         self._suspected: float | None = None
@@ -262,7 +268,7 @@ class Pace:
             self._judge_trial(now)
             return True
         expected = self._expected if now < self._expected_until else 0.0
-        if self._out or not self._is_too_much(expected):
+        if self._out or not (self._is_too_much(expected) or self._is_measured(now)):
             if self.rate is not None and self.lowered and not self._out:
                 self._step_back(sent_at, now)
             # What is refused for another reason has taken nothing of the rate.
@@ -282,7 +288,9 @@ class Pace:
             # The root: of two sessions the slower one gains more, for its rate, so that they come to equal shares.
             slope = 0.01 * self.rate + 0.3 * math.sqrt(self.rate)
             calm = now - self._refused_at - (_SHARED_CALM_SECONDS if shared else _CALM_SECONDS)
-            rate = self.rate + slope * 4 ** min(max(0.0, calm), _MOST_TIMES) * min(seconds, 1.0)
+            doublings = min(max(0.0, 2 * calm), _SHARED_DOUBLINGS if shared else _MOST_DOUBLINGS)
+            slope = 0.0 if shared and calm < 0 else slope * 2**doublings
+            rate = self.rate + slope * min(seconds, 1.0)
         # No answers, no faster: they may be late, and tell of refusals.
         least, lead = (FIRST_RATE, _SEEKING_LEAD) if self._seeking else (0.0, _LEAD)
         lead = _SHARED_LEAD if shared else lead
@@ -314,11 +322,19 @@ class Pace:
         seconds, attempts = now - self._began, self._served + self._refused
         if seconds < _LONGEST_ROUND_SECONDS and attempts < _ROUND_ATTEMPTS:
             return
+        if self._refused and self._unproven:
+            self._try_less(now)
+            return
+        self._unproven = False
         if self._served:
             self._steady = self._units / seconds
         if self.lowered and now - max(self._waited_at, self._refused_at) > _IDLE_SECONDS:
             self.rate, self._seeking = self.ceiling, False
         self._begin_round(now)
+
+    def _is_measured(self, now: float) -> bool:
+        """Return whether a search has ended for so long, and refusals go on, that it is known what is delivered."""
+        return self._unproven and now - self._began >= _MEASURED_SECONDS
 
     def _is_too_much(self, expected: float) -> bool:
         attempts = self._served + self._refused
@@ -358,7 +374,7 @@ class Pace:
         self.rate = self._kept = rate
         share = self._refused / (self._served + self._refused) * _LIKELY
         self._suspected, self._evidence, self._seeking = min(share, max(2 * _TOLERATED, self._usual)), 0.0, False
-        self._again = False
+        self._again = self._unproven = False
         self._begin_round(now + _GRACE_SECONDS)
 
     def _has_ended(self, now: float) -> bool:
@@ -374,7 +390,8 @@ class Pace:
         if self.rate is None or (sent_at is not None and sent_at < self._stepped_at):
             return
         if self._seeking:
-            self._kept, self._seeking = self.rate / 2, False  # it was enough before it was doubled last
+            # It was enough before it was doubled last, but perhaps with what the table had saved.
+            self._kept, self._seeking, self._unproven = self.rate / 2, False, self._is_shared(now)
             self.rate = max(self._kept, min(self.rate, self.delivered.rate(now)))
         least = max(self._kept, self.rate * _STEP)
         if not self._is_shared(now):

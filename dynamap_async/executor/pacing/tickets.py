@@ -38,9 +38,11 @@ class Ticket:
     estimate: Estimate
     """What it is expected to take, of places instead of buckets."""
     patient: bool = True
-    """Whether it waits for others, to go together: a caller that waits for one answer does not."""
-    shares: bool = True
-    """Whether it can share a call with others."""
+    """Whether it waits for others, to share a call with them.
+
+    A caller that waits for one answer does not. Nor does what shares no call, such as a page: several at one moment
+    would take at once what the table has, and more urgent requests would be refused.
+    """
     number: int = 0
     """Its place among all tickets; one that is asked for again keeps it."""
     admitted_at: float | None = None
@@ -270,9 +272,7 @@ class UnitQueue:
 
         Where several wait, that is when they can go together, or a little after the first of them could. While it is
         found out at a low rate why most is refused, each goes as soon as it can: many attempts tell more than full
-        calls. So does each that shares no call: what is sent at one moment holds up all other tasks. But not at a rate
-        that was learned, which is sometimes too high: there they go together, and the last of them are refused, not
-        what is more urgent and comes before the next ones.
+        calls. So does each that shares no call: what is sent at one moment holds up all other tasks.
         """
         self.fill(now)
         aside: defaultdict[Bucket, float] = defaultdict(float)
@@ -280,7 +280,7 @@ class UnitQueue:
         for queue in sorted(self._queues, key=_rank):
             first = queue.first
             at = now + (alone := _seconds_until([first], aside))
-            if first.patient and len(queue) > 1 and (first.shares or _is_learned(queue)):
+            if first.patient and len(queue) > 1:
                 together = _seconds_until(list(islice(queue, SHARED_CALL)), aside)
                 if together < _LONG_SECONDS or not any(bucket.pace.trying for bucket in queue.buckets):
                     at = now + min(together, alone + QUANTUM_SECONDS)
@@ -293,10 +293,6 @@ class UnitQueue:
 def _rank(queue: TicketQueue) -> tuple[int, int]:
     first = queue.first
     return (-1 if _is_due(first) else first.priority, first.number)
-
-
-def _is_learned(queue: TicketQueue) -> bool:
-    return any(bucket.pace.lowered for bucket in queue.buckets)
 
 
 def _is_due(ticket: Ticket) -> bool:

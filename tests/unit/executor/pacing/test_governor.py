@@ -148,14 +148,12 @@ def test_an_urgent_one_does_not_take_along_whoever_waits_for_others_to_share_a_c
     assert made.admit(made.next_at(now)) == waiting
 
 
-def test_what_shares_no_call_waits_for_no_others_but_at_a_rate_that_was_learned():
+def test_what_shares_no_call_waits_for_no_others():
     made, update = known(), replace(PUT, operation="UpdateItem", batchable=False)
     for _ in range(3):
         made.ask(made.ticket(update, Priority.BACKGROUND, 0.0), 0.0)
     now = 0.125  # the units of one are there, and soon those of all
     assert made.next_at(now) == now
-    made.bucket(TABLE, now).pace.suppose(99.9)
-    assert made.next_at(now) > now
 
 
 def test_refusals_of_what_waited_for_another_place_count_from_the_first_one():

@@ -10,7 +10,7 @@ from dynamap_async import Attr, CapacityPolicy, Model, PartitionKey, Priority, S
 from dynamap_async.session.bulk import flow
 
 
-class Reading(Model, table="readings", throughput=Throughput(read=1000, write=1000)):
+class Reading(Model, table="paced-readings", throughput=Throughput(read=1000, write=1000)):
     sensor: PartitionKey[str]
     at: SortKey[int]
     value: Attr[int] = attr(default=0)
@@ -26,7 +26,7 @@ class Unlimited:
     max_connections = 8
 
     def __init__(self):
-        self.sizes = {"readings": Counter(), "notes": Counter()}
+        self.sizes = {"paced-readings": Counter(), "notes": Counter()}
         self.sent_at = Counter()
         """The event loop's time -> how many requests were sent then."""
 
@@ -72,7 +72,7 @@ async def test_a_load_that_waits_for_units_gives_way_item_by_item_and_its_calls_
     at_once = [number for number in turns if number > 1]
     assert len(at_once) <= 2  # before anything waits
     assert sum(turns) == 500
-    assert sum(transport.sizes["readings"].values()) <= 25
+    assert sum(transport.sizes["paced-readings"].values()) <= 25
 
 
 async def test_a_load_to_a_table_that_nobody_waits_for_fills_its_calls_before_it_submits_them(every_item_gives_way):
@@ -122,7 +122,7 @@ class Paged:
             self.pages.append(asyncio.get_running_loop().time())
         await asyncio.sleep(0.005)
         units = {"CapacityUnits": 10.0 if scanned else 0.5}
-        answer = {"ConsumedCapacity": {"TableName": "readings", **units, "Table": units}}
+        answer = {"ConsumedCapacity": {"TableName": "paced-readings", **units, "Table": units}}
         if scanned:
             key = {"sensor": {"S": "s"}, "at": {"N": "1"}}
             answer |= {"Items": [{**key, "value": {"N": "1"}}], "Count": 1, "ScannedCount": 1, "LastEvaluatedKey": key}

@@ -15,8 +15,8 @@ class Order(Model, table="orders"):
     id: PartitionKey[str]
 
 
-class Metered(Model, table="orders", throughput=Throughput(read=1000, write=100)):
-    id: PartitionKey[str]
+def paced(rate):
+    return CapacityPolicy(limits=Throughput(read=1000, write=rate))
 
 
 class Stored:
@@ -182,21 +182,21 @@ async def test_a_deletion_that_is_refused_ends_it_with_that_error():
 async def test_in_a_scope_of_low_priority_it_lets_others_pass():
     stored = Stored(2_000)
     async with (
-        Session(transport=stored, capacity=CapacityPolicy(limits="declared")) as session,
+        Session(transport=stored, capacity=paced(100)) as session,
         asyncio.TaskGroup() as group,
     ):
-        await session.put(Metered(id="known"))
+        await session.put(Order(id="known"))
 
         async def empty():
             async with session.scope("empty", priority=Priority.BACKGROUND):
-                await session.tables.truncate(Metered)
+                await session.tables.truncate(Order)
 
         task = group.create_task(empty())
         loop, seconds = asyncio.get_running_loop(), list[float]()
         for number in range(100):
             await asyncio.sleep(0.1)
             began = loop.time()
-            await session.put(Metered(id=f"new-{number}"))
+            await session.put(Order(id=f"new-{number}"))
             seconds.append(loop.time() - began)
         assert max(seconds) <= 1.5 * stored.seconds  # of which a put takes as much where nothing else is asked
         assert not task.done()
@@ -207,15 +207,12 @@ async def test_in_a_scope_of_low_priority_it_lets_others_pass():
 
 @pytest.mark.parametrize("rate", [10, 60, 400])
 async def test_on_a_paced_table_calls_are_as_full_as_on_any_other(rate):
-    class Paced(Model, table="orders", throughput=Throughput(read=1000, write=rate)):
-        id: PartitionKey[str]
-
     stored = Stored(2_000)
     async with (
-        Session(transport=stored, capacity=CapacityPolicy(limits="declared")) as session,
+        Session(transport=stored, capacity=paced(rate)) as session,
         session.scope("empty", priority=Priority.BACKGROUND),
     ):
-        done = await session.tables.truncate(Paced)
+        done = await session.tables.truncate(Order)
     assert not stored.items
     assert done.items == done.write_units == 2_000
     assert stored.requests["BatchWriteItem"] + stored.requests["DeleteItem"] <= 1.02 * 2_000 / 25
@@ -235,15 +232,12 @@ class Short(Stored):
 
 
 async def test_on_a_paced_table_what_is_left_over_fills_later_calls():
-    class Paced(Model, table="orders", throughput=Throughput(read=1000, write=400)):
-        id: PartitionKey[str]
-
     short, told = Short(2_000), []
     async with (
-        Session(transport=short, capacity=CapacityPolicy(limits="declared")) as session,
+        Session(transport=short, capacity=paced(400)) as session,
         session.scope("empty", priority=Priority.BACKGROUND),
     ):
-        done = await session.tables.truncate(Paced, watch=told.append)
+        done = await session.tables.truncate(Order, watch=told.append)
     assert not short.items
     assert (done.items, told[-1], max(told)) == (2_000, 2_000, 2_000)
     assert short.sizes.total() - short.sizes[25] <= 3
@@ -251,12 +245,9 @@ async def test_on_a_paced_table_what_is_left_over_fills_later_calls():
 
 
 async def test_stopped_while_something_was_left_over_it_sends_nothing_more():
-    class Paced(Model, table="orders", throughput=Throughput(read=1000, write=400)):
-        id: PartitionKey[str]
-
     short = Short(2_000)
-    async with Session(transport=short, capacity=CapacityPolicy(limits="declared")) as session:
-        task = asyncio.create_task(session.tables.truncate(Paced))
+    async with Session(transport=short, capacity=paced(400)) as session:
+        task = asyncio.create_task(session.tables.truncate(Order))
         await until(lambda: short.sizes.total() >= 20)  # of which the answer is with its waiters a moment later
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -266,25 +257,22 @@ async def test_stopped_while_something_was_left_over_it_sends_nothing_more():
         await asyncio.sleep(10)
         assert short.sizes.total() == sent
         assert session.statistics().queued == 0
-        await session.tables.truncate(Paced)
+        await session.tables.truncate(Order)
     assert not short.items
 
 
 async def test_on_a_paced_table_it_is_as_fast_as_the_pace():
-    class Paced(Model, table="orders", throughput=Throughput(read=1000, write=100)):
-        id: PartitionKey[str]
-
     stored, loop = Stored(2_000), asyncio.get_running_loop()
-    async with Session(transport=stored, capacity=CapacityPolicy(limits="declared")) as session:
+    async with Session(transport=stored, capacity=paced(100)) as session:
         began = loop.time()
-        await session.tables.truncate(Paced)
+        await session.tables.truncate(Order)
     assert 2_000 / 100 * 0.9 <= loop.time() - began <= 2_000 / 100 * 1.1
 
 
 async def test_stopped_on_a_paced_table_it_sends_nothing_more():
     stored = Stored(2_000)
-    async with Session(transport=stored, capacity=CapacityPolicy(limits="declared")) as session:
-        task = asyncio.create_task(session.tables.truncate(Metered))
+    async with Session(transport=stored, capacity=paced(100)) as session:
+        task = asyncio.create_task(session.tables.truncate(Order))
         await asyncio.sleep(2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -294,7 +282,7 @@ async def test_stopped_on_a_paced_table_it_sends_nothing_more():
         await asyncio.sleep(10)
         assert stored.requests["BatchWriteItem"] == sent
         assert session.statistics().queued == 0
-        await session.tables.truncate(Metered)
+        await session.tables.truncate(Order)
     assert not stored.items
 
 

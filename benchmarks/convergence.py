@@ -23,7 +23,7 @@ from dynamap_async.executor.pacing.tickets import Ticket
 from dynamap_async.request import Request
 
 PLACE = TableOrIndex("t", None, writes=True)
-PUT = Request(operation="PutItem", body={}, table="t", writes=True)
+PUT = Request(operation="PutItem", body={}, table="t", writes=True, batchable=True)
 RATE = 1000.0
 LATENCY_SECONDS = (0.004, 0.010)
 BACKOFF_SECONDS = (0.0, 0.05)

@@ -31,6 +31,8 @@ class Question:
     run: Callable[[Simulated, Variant, Effort], Awaitable[Figures]]
     light: bool = False
     """Whether it takes so little of the machine that all are asked at the same time, each of its own server."""
+    latency_ms: float | None = None
+    """How long an answer takes at least; None for as long as the command line says."""
 
 
 async def _bulk(table: Simulated, variant: Variant, effort: Effort) -> Figures:
@@ -112,7 +114,12 @@ QUESTIONS = {
         (Variant("dynamap_async, an eighth each", OURS, "shared"), LEARNED, AIOBOTOCORE),
         _processes,
     ),
-    "unrelated": Question("a part refused for other reasons than the rate", (*OWN, AIOBOTOCORE), situations.unrelated),
+    "unrelated": Question(
+        "a part refused for other reasons than the rate",
+        (*OWN, AIOBOTOCORE),
+        situations.unrelated,
+        latency_ms=situations.UNHURRIED_MS,
+    ),
     "counters": Question(
         "5,000 counters while a fifth of the requests fails", (*OWN, AIOBOTOCORE), situations.counters
     ),

@@ -342,11 +342,11 @@ def is_reached(step: TableStep, found: TableDescription | None) -> bool:
     if found is None or found.status not in ("ACTIVE", "UPDATING"):
         return False
     match step.kind:
-        case "create-table":
+        case "create-table" | "await-table":
             return found.is_active
-        case "create-index" | "await-index":
+        case "create-index" | "await-index" if step.adds:
             return found.index_is_ready(step.index or "") and found.status == "ACTIVE"
-        case "delete-index":
+        case "delete-index" | "await-index":
             return step.index not in found.index_statuses
         case "set-time-to-live":
             specification: dict[str, Any] = step.request["TimeToLiveSpecification"]

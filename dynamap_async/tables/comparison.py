@@ -48,6 +48,7 @@ NEVER_CHANGES: Final = (
 
 _DIFFERING: Final[Mapping[StepKind, str]] = {
     "create-table": "definition",
+    "await-table": "status",
     "create-index": "definition",
     "await-index": "status",
     "delete-index": "definition",
@@ -99,6 +100,13 @@ def replaced_indexes(declared: TableSchema, found: TableSchema) -> tuple[tuple[s
     return tuple((name, old) for name, old in pairs if old is not None)
 
 
+def _unwanted(declared: TableSchema, found: TableSchema, *, delete_unknown_indexes: bool) -> tuple[IndexSchema, ...]:
+    """Return the global indexes of a table that are to go: those that others replace, or all that no model declares."""
+    if delete_unknown_indexes:
+        return unknown_indexes(declared, found)
+    return tuple(old for _, old in replaced_indexes(declared, found))
+
+
 def _renamed(declared: TableSchema, found: TableSchema, index: IndexSchema) -> str | None:
     """Return the name of the index that a model declares and is missing, where it is the same as one that is there."""
     same = [each for each in missing_indexes(declared, found) if each.keys == index.keys and each.replaces is None]
@@ -136,7 +144,7 @@ def parts_of(step: TableStep) -> frozenset[str]:
             return index
         case "set-time-to-live":
             return frozenset(("time to live",))
-        case "create-table":
+        case "create-table" | "await-table":
             return frozenset(("key",))
         case "update-billing" | "update-throughput":
             updates: list[dict[str, Any]] = step.request.get("GlobalSecondaryIndexUpdates") or []
@@ -158,14 +166,15 @@ def steps_of(
     """
     if found is None:
         return _creation(declared)
-    # An index that is on its way out is as good as gone: changes wait until it is.
+    # An index that is being deleted is as good as gone: changes wait until it is.
     leaving = {name for name, status in found.index_statuses.items() if status == "DELETING"}
     there = replace(found.schema, indexes=tuple(index for index in found.schema.indexes if index.name not in leaving))
     blocked = unchangeable_differences(declared, there)
     # A plan with a blocked step is not carried out; the others are there to be seen.
     changeable = tuple(index for index in declared.indexes if index.name not in {each.index for each in blocked})
     capacity = CapacityChanges(declared, there, found)
-    steps = [*map(_blocked, blocked), *blocked_by_replicas(declared, found), *protections_on(declared, found)]
+    steps = [_await(declared.name, before="being created")] if found.status == "CREATING" else []
+    steps += [*map(_blocked, blocked), *blocked_by_replicas(declared, found), *protections_on(declared, found)]
     steps += [*capacity.switched(), *capacity.raised()]
     steps += _index_creations(replace(declared, indexes=changeable), there, found)
     if found.ttl_status in TTL_KNOWN and not found.is_strong:
@@ -176,6 +185,11 @@ def steps_of(
     if delete_unknown_indexes:
         gone = [old for _, old in by_successor]
         steps += [_index_deletion(declared.name, each) for each in unknown_indexes(declared, there) if each not in gone]
+    steps += [
+        _await(declared.name, each.name, before="being deleted", after="none", adds=False)
+        for each in _unwanted(declared, found.schema, delete_unknown_indexes=delete_unknown_indexes)
+        if each.name in leaving
+    ]
     return (*steps, *capacity.lowered(), *protections_off(declared, found))
 
 
@@ -287,12 +301,7 @@ def _index_creations(declared: TableSchema, there: TableSchema, found: TableDesc
     for index in declared.global_indexes:
         if index.name in found.index_statuses and index.name in {each.name for each in there.indexes}:
             if found.index_statuses[index.name] == "CREATING":
-                before, after = "being built", "ready"
-                steps.append(
-                    TableStep(
-                        kind="await-index", table=table, index=index.name, before=before, after=after, operation=""
-                    )
-                )
+                steps.append(_await(table, index.name, before="being built"))
             continue
         hazards: tuple[Hazard, ...] = ()
         units = index.throughput or provisioned
@@ -308,6 +317,12 @@ def _index_creations(declared: TableSchema, there: TableSchema, found: TableDesc
         )
         current = replace(current, indexes=(*current.indexes, index))
     return steps
+
+
+def _await(table: str, index: str | None = None, *, before: str, after: str = "ready", adds: bool = True) -> TableStep:
+    """Return the step that waits for what DynamoDB has begun to do, and sends nothing."""
+    kind: StepKind = "await-table" if index is None else "await-index"
+    return TableStep(kind=kind, table=table, index=index, before=before, after=after, operation="", adds=adds)
 
 
 def _index_deletion(table: str, index: IndexSchema, successor: str | None = None) -> TableStep:

@@ -15,6 +15,7 @@ from dynamap_async.tables.estimates import BuildEstimate
 
 StepKind: TypeAlias = Literal[
     "create-table",
+    "await-table",
     "update-billing",
     "update-throughput",
     "create-index",
@@ -30,7 +31,11 @@ StepKind: TypeAlias = Literal[
     "set-replicas",
     "blocked",
 ]
-"""What a step does; ``await-index`` waits for an index that is being built, ``blocked`` is what DynamoDB cannot do."""
+"""What a step does.
+
+``await-table`` waits for a table that is being created, ``await-index`` for an index that is being built or deleted.
+``blocked`` is what DynamoDB cannot do.
+"""
 
 HazardCode: TypeAlias = Literal[
     "backfill-cost",
@@ -59,6 +64,7 @@ _SIGNS: Final[Mapping[str, str]] = {
     "create-table": "+",
     "create-index": "+",
     "delete-index": "-",
+    "await-table": ".",
     "await-index": ".",
     "blocked": "!",
 }

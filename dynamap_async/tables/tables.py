@@ -300,7 +300,7 @@ class Tables:
             models: models with a table, or tables; models that share one count as one.
             extra_indexes: ``fail`` if global indexes that no model declares, or that others replace, are a difference;
                 ``report`` to have each of them logged as a warning.
-            need_active: whether an index that is still being built is a difference.
+            need_active: whether a table or an index that is still being made is a difference.
             period: a value of the field that tells the period, for models with one table per period.
             all_periods: as for ``plan``.
 
@@ -777,7 +777,9 @@ def _check_not_waiting(schemas: list[TableSchema]) -> None:
 
 def _counted(plan: TablePlan, extra_indexes: str, *, need_active: bool) -> list[TableStep]:
     """Return the steps of a plan that are differences, as ``verify`` is asked to count them."""
-    steps = [step for step in plan.steps if need_active or step.kind != "await-index"]
+    awaited = ("await-table", "await-index")
+    # An index that is being deleted can no longer be used, so it is no difference.
+    steps = [step for step in plan.steps if step.kind not in awaited or (need_active and step.adds)]
     if extra_indexes == "fail":
         return steps
     # An index that was replaced is an extra one as long as it is not deleted.

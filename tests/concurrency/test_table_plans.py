@@ -348,14 +348,56 @@ async def test_apply_ends_when_the_index_can_be_read(opened, slow):
         assert slow.log[-1].after == "ACTIVE"
 
 
+async def test_a_table_that_is_being_created_is_awaited(opened, slow):
+    async with opened() as session:
+        with pytest.raises(TableWaitTimeoutError):
+            await session.tables.apply(await session.tables.plan(Bare), timeout_seconds=5)
+        plan = await session.tables.plan(Bare)
+        assert kinds(plan) == kinds(plan.expand) == [("await-table", None)]
+        await session.tables.apply(plan)
+        assert slow.log[-1].after == "ACTIVE"
+        assert (await session.tables.plan(Bare)).is_empty
+    assert [entry.after for entry in slow.log] == ["CREATING", "ACTIVE"]
+
+
+async def test_verify_takes_no_table_that_is_being_created_for_one_that_is_there(opened):
+    async with opened() as session:
+        with pytest.raises(TableWaitTimeoutError):
+            await session.tables.apply(await session.tables.plan(Bare), timeout_seconds=5)
+        await session.tables.verify(Bare, need_active=False)
+        with pytest.raises(TableMismatchError) as caught:
+            await session.tables.verify(Bare)
+    assert [(each.index, each.what, each.found) for each in caught.value.differences] == [
+        (None, "status", "being created")
+    ]
+
+
+async def deletion_begun(session):
+    """Begin to delete the index that only the old model has, and do not wait for it."""
+    await session.tables.create(Old)
+    plan = await session.tables.plan(Bare, delete_unknown_indexes=True)
+    with pytest.raises(TableWaitTimeoutError):
+        await session.tables.apply(plan, allow={"index-deleted"}, timeout_seconds=5)
+    assert (await session.tables.describe(Old)).index_statuses == {"by_user": "DELETING"}
+
+
+async def test_an_index_that_is_being_deleted_is_awaited_by_who_wants_it_gone(opened, engine):
+    async with opened() as session:
+        await deletion_begun(session)
+        assert (await session.tables.plan(Bare)).is_empty
+        await session.tables.verify(Bare, extra_indexes="fail")
+        plan = await session.tables.plan(Bare, delete_unknown_indexes=True)
+        assert kinds(plan) == kinds(plan.contract) == [("await-index", "by_user")]
+        assert not plan.hazards
+        await session.tables.apply(plan)
+        assert (await session.tables.describe(Old)).index_statuses == {}
+        assert (await session.tables.plan(Bare, delete_unknown_indexes=True)).is_empty
+    assert built_by(engine) == {"Delete tweets by_user": 1}
+
+
 async def test_an_index_that_is_being_deleted_is_as_good_as_gone(opened, engine):
     async with opened() as session:
-        await session.tables.create(Old)
-        plan = await session.tables.plan(Bare, delete_unknown_indexes=True)
-        with pytest.raises(TableWaitTimeoutError):
-            await session.tables.apply(plan, allow={"index-deleted"}, timeout_seconds=5)
-        assert (await session.tables.describe(Old)).index_statuses == {"by_user": "DELETING"}
-        assert (await session.tables.plan(Bare, delete_unknown_indexes=True)).is_empty
+        await deletion_begun(session)
         plan = await session.tables.plan(Old)
         assert kinds(plan) == [("create-index", "by_user")]
         await anyio.sleep(30)  # meanwhile it is gone, which is no change for the plan

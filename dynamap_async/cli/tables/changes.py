@@ -233,7 +233,9 @@ async def verify(
     ] = False,
     building: Annotated[
         bool,
-        typer.Option("--building/--built", help="Accept indexes that are still being built, or do not (the default)."),
+        typer.Option(
+            "--building/--built", help="Accept tables and indexes that are still being made, or do not (the default)."
+        ),
     ] = False,
     period: Period = None,
     all_periods: _AllPeriods = False,

@@ -152,11 +152,15 @@ PLANS = {
     "an index that is being built": lambda: planned(
         found(built("by-city", "city", IndexStatus="CREATING", Backfilling=True)), BY_CITY
     ),
+    "a table that is being created": lambda: planned(found(TableStatus="CREATING")),
     "an index that is replaced": lambda: planned(found(CITY), BY_CITY_V2),
     "an index that is replaced, expand": lambda: planned(found(CITY), BY_CITY_V2).expand,
     "an index that is replaced, contract": lambda: planned(found(CITY), BY_CITY_V2).contract,
     "an unknown index": lambda: planned(found(CITY, DAY), BY_CITY),
     "an unknown index that is deleted": lambda: planned(found(CITY, DAY), BY_CITY, delete_unknown_indexes=True),
+    "an unknown index that is being deleted": lambda: planned(
+        found(CITY, built("by-day", "day", IndexStatus="DELETING")), BY_CITY, delete_unknown_indexes=True
+    ),
     "an index under another name": lambda: planned(found(CITY), GlobalIndex("city", partition_key="city")),
     "another key of an index": lambda: planned(found(CITY), GlobalIndex("by-city", partition_key="day")),
     "another projection": lambda: planned(

@@ -26,7 +26,7 @@ from dynamap_async.tables.capacity_steps import capacity_is_reached
 from dynamap_async.tables.comparison import NEVER_CHANGES, difference_of, parts_of, seen_of, ttl_attribute_of
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.requests import TableDescription
-from dynamap_async.tables.setting_steps import ASKED_FOR, setting_is_reached
+from dynamap_async.tables.setting_steps import ASKED_FOR, is_hidden, setting_is_reached
 from dynamap_async.tables.table_changes import ChangeRequests
 from dynamap_async.tables.table_plan import Hazard, TablePlan, TableStep
 
@@ -303,10 +303,12 @@ class _CarriedStep:
         self.had_to_wait = True
         if step.request and _can_be_changed(step, found):
             self._check()
-            await self._requests.send(step.kind, self._request, self._passes)
+            accepted = await self._requests.send(step.kind, self._request, self._passes)
             if not self._is_sent:
                 self._is_sent = True
                 self._watch(StepProgress(step=step, state="sent"))
+            if accepted and is_hidden(step, found):
+                return True  # no description will ever tell more
         if self._is_sent or not step.request:
             self._tell_progress(found)
         return False

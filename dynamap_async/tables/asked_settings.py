@@ -68,7 +68,7 @@ async def full_description(executor: Executor, name: str, settings: Collection[s
         answer = await executor.send(request)
         if description_of(request, answer).status == "DELETING":
             return None
-        ttl = await _unless_denied(describe_time_to_live(executor, name))  # what nobody may know is not compared
+        ttl = await unless_denied(describe_time_to_live(executor, name))  # what nobody may know is not compared
         return await with_asked_settings(executor, description_of(request, answer, ttl), settings)
     except ResourceNotFoundError:
         return None
@@ -76,7 +76,7 @@ async def full_description(executor: Executor, name: str, settings: Collection[s
 
 async def describe_recovery(executor: Executor, table: str) -> Recovery | Literal[False] | None:
     """Return what DynamoDB says of the continuous backups of a table; None where nobody knows."""
-    answer = await _unless_denied(executor.send(table_request("DescribeContinuousBackups", table)))
+    answer = await unless_denied(executor.send(table_request("DescribeContinuousBackups", table)))
     return None if answer is None else read_recovery(answer)
 
 
@@ -88,7 +88,7 @@ async def describe_tags(executor: Executor, table: str, arn: str) -> dict[str, s
         table: the full table name.
         arn: its Amazon Resource Name.
     """
-    return await _unless_denied(list_tags(executor, table, arn))
+    return await unless_denied(list_tags(executor, table, arn))
 
 
 async def list_tags(executor: Executor, table: str, arn: str) -> dict[str, str]:
@@ -210,7 +210,7 @@ async def ensure_recovery(executor: Executor, schema: TableSchema, timeout_secon
         await begin_recovery(executor, schema, timeout_seconds)
 
 
-async def _unless_denied(asked: Awaitable[T]) -> T | None:
+async def unless_denied(asked: Awaitable[T]) -> T | None:
     """Return what is asked; None where the policy does not allow it, or the engine does not know the operation."""
     try:
         return await asked

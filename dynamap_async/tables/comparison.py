@@ -26,6 +26,7 @@ from dynamap_async.tables.requests import TableDescription, create_index_request
 from dynamap_async.tables.setting_steps import (
     SETTING_KINDS,
     creation_steps,
+    hidden_settings,
     other_settings,
     protections_off,
     protections_on,
@@ -246,13 +247,30 @@ def not_managed(
     told += unknown_settings(declared, found)
     active = ttl_attribute_of(found)
     if found.ttl_status not in TTL_KNOWN:
-        told.append(
-            f"{declared.name}: time to live, which is unknown: the policy does not allow to ask for it, or the engine "
-            "does not know it"
-        )
+        told.append(_unknown_time_to_live(declared))
     elif declared.ttl_attribute is None and active is not None:
         told.append(f"{declared.name}: time to live on {active}")
     return tuple(told)
+
+
+def not_compared(declared: TableSchema, found: TableDescription | None) -> tuple[str, ...]:
+    """Return what models declare and the policy or the engine does not show, as sentences.
+
+    Args:
+        declared: the table as models declare it.
+        found: the table as it is; None where there is none.
+    """
+    if found is None:
+        return ()
+    is_hidden = declared.ttl_attribute is not None and found.ttl_status not in TTL_KNOWN
+    return (*([_unknown_time_to_live(declared)] if is_hidden else []), *hidden_settings(declared, found))
+
+
+def _unknown_time_to_live(declared: TableSchema) -> str:
+    return (
+        f"{declared.name}: time to live, which is unknown: the policy does not allow to ask for it, or the engine "
+        "does not know it"
+    )
 
 
 def difference_of(step: TableStep) -> TableDifference:

@@ -61,7 +61,7 @@ class TableDescription:
     created_at: datetime | None
     """When the table was created; None where the engine does not say."""
     ttl_status: str | None
-    """``ENABLED``, ``DISABLED``, or in between; None where the engine does not say."""
+    """``ENABLED``, ``DISABLED``, or in between; None where the engine does not say, or the policy denies to ask."""
     backfilling: frozenset[str] = frozenset()
     """The names of the global indexes that are being filled from the items of the table."""
     is_protected: bool = False

@@ -141,6 +141,26 @@ def setting_is_reached(step: TableStep, found: TableDescription) -> bool:
             return added.items() <= tags.items() and tags.keys().isdisjoint(body.get("TagKeys") or ())
 
 
+def is_hidden(step: TableStep, found: TableDescription | None) -> bool:
+    """Return whether nobody can tell what becomes of a step, because the policy or the engine does not show it.
+
+    Args:
+        step: the step.
+        found: the table as it is described, with its time to live, its tags and its recovery.
+    """
+    if found is None:
+        return False
+    match step.kind:
+        case "set-time-to-live":
+            return found.ttl_status is None
+        case "set-point-in-time-recovery":
+            return found.settings.recovery is None
+        case "set-tags":
+            return found.settings.tags is None
+        case _:
+            return False
+
+
 def seen_settings(found: TableDescription) -> dict[str, str]:
     """Return what a plan is based on: a setting -> how it is, as text."""
     now = found.settings
@@ -153,15 +173,20 @@ def seen_settings(found: TableDescription) -> dict[str, str]:
     return parts
 
 
-def unknown_settings(declared: TableSchema, found: TableDescription) -> list[str]:
-    """Return what a model declares and nobody can compare, as sentences."""
+def hidden_settings(declared: TableSchema, found: TableDescription) -> list[str]:
+    """Return what a model declares and the policy or the engine does not show, as sentences."""
     names = {"recovery": "continuous backups", "tags": "tags"}
-    told = [
+    return [
         f"{declared.name}: {names[name]}, which are unknown: the policy does not allow to ask for them, or the engine "
         "does not know them"
         for name in asked_settings(declared.settings)
         if getattr(found.settings, name) is None
     ]
+
+
+def unknown_settings(declared: TableSchema, found: TableDescription) -> list[str]:
+    """Return what a model declares and nobody can compare, as sentences."""
+    told = hidden_settings(declared, found)
     wanted, now = declared.settings.encryption, found.settings.encryption
     one, other = None if wanted is None else wanted.kms_key, None if now is None else now.kms_key
     if one is not None and other is not None and same_key(one, other) is None:

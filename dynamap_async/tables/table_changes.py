@@ -41,7 +41,7 @@ class ChangeRequests:
 
     async def send(
         self, what: str, request: Request, passes: Callable[[RequestRejectedError], Awaitable[bool]]
-    ) -> None:
+    ) -> bool:
         """Send a request, unless it was sent a short time ago; whether it is done, a later description tells.
 
         Args:
@@ -50,13 +50,16 @@ class ChangeRequests:
             passes: looks, after a request that was found invalid, whether that passes: somebody else did the same
                 meanwhile, or it comes too early.
 
+        Returns:
+            Whether DynamoDB has accepted it now.
+
         Raises:
             ServiceError: it was refused, for another reason than that something else is going on.
             TransportError: it was not sent.
         """
         now = anyio.current_time()
         if now < self._until.get(what, now):
-            return
+            return False
         self._until[what] = now + LOST_SECONDS
         try:
             await self._executor.send(request)
@@ -68,3 +71,6 @@ class ChangeRequests:
         except TransportError as error:
             if error.outcome is not Outcome.UNKNOWN:
                 raise
+        else:
+            return True
+        return False

@@ -20,10 +20,10 @@ from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput, check_tag_names, check_tags
 from dynamap_async.tables.apply_lock import apply_locked
 from dynamap_async.tables.applying import AppliedPlan, Applying, Watch, check_nothing, check_plan
-from dynamap_async.tables.asked_settings import ATTACHED, begin_recovery, full_description, list_tags
+from dynamap_async.tables.asked_settings import ATTACHED, begin_recovery, full_description, list_tags, unless_denied
 from dynamap_async.tables.backups import Backups
 from dynamap_async.tables.build_samples import estimated
-from dynamap_async.tables.comparison import difference_of, plan_of
+from dynamap_async.tables.comparison import difference_of, not_compared, plan_of
 from dynamap_async.tables.declared import (
     all_tables,
     check_models,
@@ -294,7 +294,8 @@ class Tables:
     ) -> None:
         """Check that tables are what models declare; nothing is changed.
 
-        For the start of a service, and for CI. It compares what ``plan`` compares, and asks for nothing else.
+        For the start of a service, and for CI. It compares what ``plan`` compares, and asks for nothing else. What the
+        policy or the engine does not show is no difference; a warning is logged of it.
 
         Args:
             models: models with a table, or tables; models that share one count as one.
@@ -315,6 +316,8 @@ class Tables:
             raise OperationError(f'extra_indexes={extra_indexes!r} is neither "report" nor "ignore" nor "fail"')
         schemas, found = await self._compared(models, period, all_periods=all_periods)
         plan = plan_of(schemas, found, delete_unknown_indexes=extra_indexes != "ignore")
+        for each in (text for pair in zip(schemas, found, strict=True) for text in not_compared(*pair)):
+            logger.warning("not compared: %s", each)
         steps = _counted(plan, extra_indexes, need_active=need_active)
         if steps:
             remedy = "`print(await session.tables.plan(...))` shows what would change"
@@ -394,6 +397,8 @@ class Tables:
     async def describe(self, model: type[Model] | Table, *, period: KeyValue | None = None) -> TableDescription:
         """Return what DynamoDB says of the model's table; that of a period where there is one for each.
 
+        Where the policy denies DescribeTimeToLive, ``ttl_status`` is None.
+
         Args:
             model: the model, or the shared table.
             period: where the model has a table for each period: any value of the field that the period is made of.
@@ -420,7 +425,8 @@ class Tables:
         """
         request = table_request("DescribeTable", name)
         answer = await self._executor.send(request)
-        return description_of(request, answer, await describe_time_to_live(self._executor, name))
+        ttl = await unless_denied(describe_time_to_live(self._executor, name))
+        return description_of(request, answer, ttl)
 
     async def check_index(
         self,

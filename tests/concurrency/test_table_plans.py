@@ -15,8 +15,10 @@ from dynamap_async import (
     GlobalIndex,
     Model,
     PartitionKey,
+    Recovery,
     Session,
     Table,
+    TableSettings,
     Throughput,
     TimeToLive,
     Unique,
@@ -818,3 +820,54 @@ async def test_no_item_is_looked_at_where_no_index_is_missing_or_none_is_wanted(
         assert session.statistics().of("Scan", "tweets").requests == 0
         with pytest.raises(OperationError, match="sample_pages=-1: give a number of pages, 0 or more"):
             await session.tables.plan(Old, sample_pages=-1)
+
+
+class Kept(
+    Model, table="tweets", settings=TableSettings(recovery=Recovery(days=7), tags={"team": "web"}, stream="keys")
+):
+    id: PartitionKey[str]
+    at: TimeToLive[datetime | None] = attr(default=None)
+
+
+NOT_SHOWN = ("DescribeTimeToLive", "DescribeContinuousBackups", "ListTagsOfResource")
+"""What a policy may deny although it allows to change the same."""
+
+
+@pytest.mark.parametrize("made", ["apply", "create"])
+async def test_settings_that_nobody_may_look_at_are_set_on_a_new_table_and_not_waited_for(opened, made):
+    denied = Faults()
+    for operation in NOT_SHOWN:
+        denied.on(operation).deny_access()
+    denied.on("UpdateContinuousBackups", nth=1).error("ContinuousBackupsUnavailableException")
+    async with opened(denied) as session:
+        if made == "apply":
+            await session.tables.apply(await session.tables.plan(Kept), timeout_seconds=600)
+        else:
+            await session.tables.create(Kept)
+        assert (await session.tables.describe(Kept)).ttl_status is None
+        plan = await session.tables.plan(Kept)
+        assert plan.is_empty
+        assert len([each for each in plan.not_managed if "unknown" in each]) == 3
+    sent = Counter(entry.operation for entry in denied.log)
+    assert (sent["UpdateTimeToLive"], sent["UpdateContinuousBackups"]) == (1, 2)
+    async with opened() as session:
+        await session.tables.verify(Kept)
+        assert (await session.tables.plan(Kept)).is_empty
+
+
+async def test_verify_warns_of_what_is_declared_and_not_shown(opened, caplog):
+    denied = Faults()
+    for operation in NOT_SHOWN:
+        denied.on(operation).deny_access()
+    async with opened() as session:
+        await session.tables.create(Kept)
+        await session.tables.verify(Kept)
+        assert caplog.messages == []
+    async with opened(denied) as session:
+        await session.tables.verify(Kept)
+        await session.tables.verify(Bare)
+    assert [text.partition(", which")[0] for text in caplog.messages] == [
+        "not compared: tweets: time to live",
+        "not compared: tweets: continuous backups",
+        "not compared: tweets: tags",
+    ]

@@ -14,8 +14,7 @@ UNPACED = Variant("dynamap_async, not paced", OURS, "unpaced")
 SHARES = (0.003, 0.03, 0.2)
 """The parts of all requests that a table refuses, for reasons that have nothing to do with the rate."""
 UNHURRIED_MS = 20.0
-"""Answers take so long where a part of what is not paced is asked to some parts in a thousand: the machine's speed, which
-changes by more, then decides neither."""
+"""How long an answer takes where a part in a hundred counts: the machine's speed, which varies, decides nothing."""
 FAULTS = {"/refuse": 0.033, "/fail": 0.167}
 """Path -> part of the requests: a fifth of them fails, a sixth of that because capacity is short."""
 COUNTERS = 5_000

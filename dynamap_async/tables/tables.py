@@ -397,8 +397,6 @@ class Tables:
     async def describe(self, model: type[Model] | Table, *, period: KeyValue | None = None) -> TableDescription:
         """Return what DynamoDB says of the model's table; that of a period where there is one for each.
 
-        Where the policy denies DescribeTimeToLive, ``ttl_status`` is None.
-
         Args:
             model: the model, or the shared table.
             period: where the model has a table for each period: any value of the field that the period is made of.

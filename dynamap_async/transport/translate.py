@@ -126,10 +126,7 @@ _REMEDIES: Final[Mapping[type[ServiceError], str]] = {
         "Check region, endpoint and table_prefix, or create the table or index with "
         "`await session.tables.ensure(Model)`."
     ),
-    ResourceInUseError: (
-        "Wait until the table is ACTIVE. If it exists already, `tables.create(Model, if_missing=True)` leaves it as "
-        "it is."
-    ),
+    ResourceInUseError: "Wait until the table and its indexes are ACTIVE: `session.tables.describe(Model)` tells.",
     RecoveryUnavailableError: "Try again in a few minutes: continuous backups of the table are not ready.",
     IndexNotReadyError: "It cannot be read until it is built; `await session.tables.ensure(Model)` waits for that.",
     AccessDeniedError: "Allow {permission} on this table in the IAM policy of the caller.",
@@ -153,6 +150,10 @@ _REMEDIES_OF_CODES: Final[Mapping[str, str]] = {
     "UnknownOperationException": "This engine does not have it; DynamoDB does.",
 }
 """The service's code -> what to do, where the class of the error says too little."""
+
+_EXISTS: Final = (
+    "Wait until the table is ACTIVE. If it exists already, `tables.create(Model, if_missing=True)` leaves it as it is."
+)
 
 _PARTIQL: Final = (
     "dynamodb:PartiQLSelect, PartiQLInsert, PartiQLUpdate or PartiQLDelete, whichever the statement needs,"
@@ -231,6 +232,8 @@ def _message(kind: type[ServiceError], request: Request, code: str, facts: Mappi
     answer = f"{code}: {said}." if said else f"{code}."
     permission = _PERMISSIONS.get(request.operation, f"dynamodb:{request.operation}")
     remedy = _REMEDIES_OF_CODES.get(code) or _REMEDIES.get(kind, "").format(permission=permission)
+    if kind is ResourceInUseError and request.operation == "CreateTable":
+        remedy = _EXISTS
     if kind is InternalServerError and request.writes:
         remedy = "The write may have been done all the same."
     return f"{place_of(request)}: {answer} {remedy}".rstrip()

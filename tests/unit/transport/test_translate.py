@@ -84,6 +84,18 @@ def test_message_names_operation_table_code_and_remedy():
     )
 
 
+@pytest.mark.parametrize(
+    ("operation", "remedy"),
+    [
+        ("CreateTable", "`tables.create(Model, if_missing=True)` leaves it as it is."),
+        ("DeleteTable", "Wait until the table and its indexes are ACTIVE: `session.tables.describe(Model)` tells."),
+        ("UpdateTable", "Wait until the table and its indexes are ACTIVE: `session.tables.describe(Model)` tells."),
+    ],
+)
+def test_what_to_do_about_a_table_in_use_depends_on_what_was_asked(operation, remedy):
+    assert str(translated("ResourceInUseException", operation=operation)).endswith(remedy)
+
+
 def test_message_without_a_table_or_a_text_is_a_sentence_too():
     assert str(translated("Odd", operation="ListTables", table="")) == "ListTables: Odd."
 

@@ -129,7 +129,7 @@ _REMEDIES: Final[Mapping[type[ServiceError], str]] = {
     ResourceInUseError: "Wait until the table and its indexes are ACTIVE: `session.tables.describe(Model)` tells.",
     RecoveryUnavailableError: "Try again in a few minutes: continuous backups of the table are not ready.",
     IndexNotReadyError: "It cannot be read until it is built; `await session.tables.ensure(Model)` waits for that.",
-    AccessDeniedError: "Allow {permission} on this table in the IAM policy of the caller.",
+    AccessDeniedError: "Allow {permission}{of_table} in the IAM policy of the caller.",
     CredentialsRejectedError: "Check the access key, its session token, the region and the clock of this machine.",
 }
 
@@ -231,7 +231,8 @@ def _message(kind: type[ServiceError], request: Request, code: str, facts: Mappi
     said = str(facts.get("message") or facts.get("Message") or "").strip().rstrip(".")
     answer = f"{code}: {said}." if said else f"{code}."
     permission = _PERMISSIONS.get(request.operation, f"dynamodb:{request.operation}")
-    remedy = _REMEDIES_OF_CODES.get(code) or _REMEDIES.get(kind, "").format(permission=permission)
+    of_table = " on this table" if request.table else ""
+    remedy = _REMEDIES_OF_CODES.get(code) or _REMEDIES.get(kind, "").format(permission=permission, of_table=of_table)
     if kind is ResourceInUseError and request.operation == "CreateTable":
         remedy = _EXISTS
     if kind is InternalServerError and request.writes:

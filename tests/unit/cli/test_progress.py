@@ -80,7 +80,7 @@ def test_how_far_an_index_can_be_is_told(lines):
     )
 
 
-@pytest.mark.parametrize(("state", "told"), [("skipped", "somebody else had done it"), ("failed", "failed")])
+@pytest.mark.parametrize(("state", "told"), [("skipped", "somebody else had done it"), ("failed", "not done")])
 def test_step_that_was_not_done_here_is_told(lines, state, told):
     stream = StringIO()
     progress, _ = lines(stream)

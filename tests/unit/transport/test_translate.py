@@ -108,8 +108,15 @@ def test_operation_that_an_engine_lacks_is_said_to_be_missing_there():
     )
 
 
-def test_access_denied_names_the_permission():
-    assert "dynamodb:PutItem" in str(translated("AccessDeniedException", operation="PutItem"))
+@pytest.mark.parametrize(
+    ("operation", "table", "remedy"),
+    [
+        ("PutItem", "tweets", "Allow dynamodb:PutItem on this table in the IAM policy of the caller."),
+        ("ListTables", "", "Allow dynamodb:ListTables in the IAM policy of the caller."),
+    ],
+)
+def test_access_denied_names_the_permission_and_for_what_it_is_needed(operation, table, remedy):
+    assert str(translated("AccessDeniedException", operation=operation, table=table)).endswith(remedy)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ _DEEPEST: Final = 16
 """How many forms stand inside each other; what is deeper is decoded by a call."""
 _MOST: Final = 400
 """How many forms a model has; models in models multiply."""
-_WITH_NULL: Final = ("optional", "other")
+_WITH_NULL: Final = ("optional", "any", "other")
 """What takes NULL, or is asked whether it does."""
 
 

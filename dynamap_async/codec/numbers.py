@@ -7,6 +7,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWo
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
@@ -17,6 +18,8 @@ from dynamap_async.limits import NUMBER_DIGITS, NUMBER_MAX_EXPONENT, NUMBER_MIN_
 USUAL_INTEGER: Final = 10**18
 """Whole numbers below it are encoded without a look at DynamoDB's limits (benchmarks: encode)."""
 
+_USUAL_FRACTION: Final = re.compile(r"-?[0-9]{1,18}\.[0-9]{0,18}[1-9]")
+"""A fraction that is canonical, and inside of all limits."""
 _PLAIN_INTEGERS: Final = 10**NUMBER_DIGITS
 _TOO_LARGE: Final = 10 ** (NUMBER_MAX_EXPONENT + 1)
 
@@ -116,6 +119,8 @@ def parse_number(text: str) -> int | Decimal:
     Raises:
         DecodeError: the text is not a number that DynamoDB can hold.
     """
+    if "." in text and _USUAL_FRACTION.fullmatch(text):
+        return Decimal(text)
     try:
         return int(text)
     except ValueError:

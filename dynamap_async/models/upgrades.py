@@ -19,8 +19,6 @@ FIRST: Final = 1
 """The version of an item that has none stored."""
 
 
-_NEW: Final[AttributeValue] = {}
-"""Stands for the stored form of an attribute that the stored item did not have."""
 _NONE: Final[Any] = object()
 """Stands for a default that was not given."""
 _CHANGEABLE: Final = frozenset((list, dict, set))
@@ -45,9 +43,10 @@ class StoredItem(MutableMapping[str, Any]):
             wire: the item, which is not changed.
             held: the names that may be looked at, because the item holds these if it is one of an index; None for any.
         """
-        self._wire: Final = dict(wire)
-        self._held: Final = held
-        self._values: Final[dict[str, Any]] = {}
+        self._wire = dict(wire)
+        """What is stored, without what was taken out."""
+        self._held = held
+        self._values: dict[str, Any] = {}
         """What was set, and what was looked at and can be changed in place."""
 
     def __getitem__(self, name: str) -> Any:
@@ -64,7 +63,9 @@ class StoredItem(MutableMapping[str, Any]):
     # What follows does what the class behind it does, in half the time: upgrades consist of little else.
 
     def __contains__(self, name: object) -> bool:
-        if self._held is not None and name not in self._held and name not in self._values:
+        if name in self._values:
+            return True
+        if self._held is not None and name not in self._held:
             raise self._refused(name)
         return name in self._wire
 
@@ -98,40 +99,38 @@ class StoredItem(MutableMapping[str, Any]):
         Raises:
             KeyError: there is none, and no default.
         """
-        if self._held is not None and name not in self._held and name not in self._values:
+        values = self._values
+        if name in values:
+            self._wire.pop(name, None)
+            return values.pop(name)
+        if self._held is not None and name not in self._held:
             raise self._refused(name)
         stored = self._wire.pop(name, None)
-        if stored is None:
-            if default is _NONE:
-                raise KeyError(name)
-            return default
-        return self._values.pop(name) if name in self._values else _value(stored)
+        if stored is not None:
+            return _value(stored)
+        if default is _NONE:
+            raise KeyError(name)
+        return default
 
     def __setitem__(self, name: str, value: Any) -> None:
         self._values[name] = value
-        self._wire.setdefault(name, _NEW)
 
     def __delitem__(self, name: str) -> None:
-        if self._held is not None and name not in self._held and name not in self._values:
-            raise self._refused(name)
-        del self._wire[name]
-        self._values.pop(name, None)
+        self.pop(name)
 
     def __iter__(self) -> Iterator[str]:
         if self._held is not None:
             raise self._refused()
-        return iter(self._wire)
+        return iter(self._wire | self._values)
 
     def __len__(self) -> int:
         if self._held is not None:
             raise self._refused()
-        return len(self._wire)
+        return len(self._wire | self._values)
 
     def __repr__(self) -> str:
-        shown = {
-            name: self._values[name] if name in self._values else _value(each) for name, each in self._wire.items()
-        }
-        return f"StoredItem({shown})"
+        stored = {name: _value(each) for name, each in self._wire.items() if name not in self._values}
+        return f"StoredItem({stored | self._values})"
 
     def wire(self) -> WireItem:
         """Return the item in wire form.
@@ -140,23 +139,13 @@ class StoredItem(MutableMapping[str, Any]):
             EncodeError: a value cannot be stored.
         """
         stored = dict(self._wire)
-        self._put_values(stored)
-        return stored
-
-    def _put_values(self, stored: WireItem) -> None:
-        """Put what was changed into an item in wire form, which has the attributes of this one."""
         for name, value in self._values.items():
-            if type(value) is str:
-                text: AttributeValue = {"S": value}
-                if stored[name] != text:
-                    stored[name] = text
-                continue
-            if not value and type(value) in (set, frozenset):
-                del stored[name]
-                continue
-            new = _encoded(value, name)
-            if (old := stored[name]) is _NEW or not _is_same(old, new):
+            new = stored_form(value, name)
+            if new is None:
+                stored.pop(name, None)
+            elif (old := stored.get(name)) is None or not _is_same(old, new):
                 stored[name] = new
+        return stored
 
     def _refused(self, name: object = None) -> BaseException:
         """Return the error of a look at what is not held."""
@@ -232,10 +221,16 @@ class ItemAtHand(StoredItem):
 
     __slots__ = ()
 
-    def finished(self) -> WireItem:
-        """Return what ``wire`` does; nothing is changed afterwards."""
-        self._put_values(self._wire)
-        return self._wire
+    def __init__(self, values: dict[str, Any], held: Collection[str]) -> None:
+        """Show these attributes.
+
+        Args:
+            values: attribute name -> plain Python value, which is changed.
+            held: the names of those that are at hand: which are not among the values, the item does not have.
+        """
+        self._wire = {}
+        self._held = held
+        self._values = values
 
     def _refused(self, name: object = None) -> BaseException:
         return LooksFurtherError()
@@ -256,10 +251,21 @@ def _value(stored: AttributeValue) -> Any:
     return decode_any(stored)
 
 
-def _encoded(value: object, name: str) -> AttributeValue:
+def stored_form(value: Any, name: str) -> AttributeValue | None:
+    """Return the stored form of an attribute that an upgrade has set; None for an empty set, which is not stored.
+
+    Args:
+        value: the plain Python value.
+        name: the attribute's name.
+
+    Raises:
+        EncodeError: the value cannot be stored.
+    """
     try:
         return _of_usual(value)
     except LookupError:
+        if not value and isinstance(value, set | frozenset):
+            return None
         _refuse_floats(value, name)
     try:
         return encode_any(value)
@@ -269,7 +275,7 @@ def _encoded(value: object, name: str) -> AttributeValue:
 
 def _of_usual(value: Any) -> AttributeValue:
     """Return the stored form of a value of the types that most are of, at a third of the cost; else LookupError."""
-    kind = cast("type[object]", type(value))
+    kind: Any = type(value)
     if kind is str:
         return {"S": value}
     if kind is int and -_ONE_TEXT < value < _ONE_TEXT:
@@ -485,29 +491,26 @@ class Upgrades:
         names = self.touched if self._held is None else self.touched & self._held
         return frozenset() if self.attribute in names else names
 
-    def upgraded_at_hand(self, item: WireItem, names: Collection[str], version: str) -> WireItem | None:
-        """Return those attributes of an item that are at hand after its upgrades; None where that takes the whole item.
+    def upgrade_at_hand(self, values: dict[str, Any], names: Collection[str], version: str) -> bool:
+        """Upgrade those attributes of an item that are at hand, in place; return False where that takes the whole item.
 
         Args:
-            item: these attributes.
-            names: the names of those that are at hand: which are not among them, the item does not have.
+            values: attribute name -> plain Python value.
+            names: the names of those that are at hand: which are not among the values, the item does not have.
             version: the item's version, as it is stored.
 
         Raises:
             LooksFurtherError: an upgrade asked for another attribute.
         """
-        view = ItemAtHand(item, names)
+        key = [values.get(name) for name in self._touched_keys] if self._touched_keys else None
+        view = ItemAtHand(values, names)
         try:
             for step in self._steps_from[version]:
                 if step(view) is not None:
-                    return None
-            made = view.finished()
+                    return False
         except Exception:  # noqa: BLE001 - whatever it is, it is raised again, and told, where the whole item is upgraded
-            return None
-        for name in self._touched_keys:
-            if made.get(name) != item.get(name):
-                return None
-        return made
+            return False
+        return key is None or key == [values.get(name) for name in self._touched_keys]
 
     def is_behind(self, item: WireItem) -> bool:
         """Return whether a stored item is of an older version; errors are those of ``stored_version``."""

@@ -17,6 +17,7 @@ typedef enum {
     MAP,       /* a map with any names */
     FIELDS,    /* a map with known names, as it is or through a function */
     OPTIONAL,  /* NULL, or another form */
+    ANY,       /* a plain value by its own type; the function makes those of types and forms that are less usual */
     OTHER,     /* what only a function knows, which is given the attribute value */
 } Kind;
 
@@ -186,7 +187,8 @@ static const struct {
     Kind kind;
 } KINDS[] = {
     {"text", TEXT}, {"integer", INTEGER}, {"floating", FLOATING}, {"boolean", BOOLEAN}, {"texts", TEXTS},
-    {"list", LIST}, {"map", MAP},         {"fields", FIELDS},     {"optional", OPTIONAL}, {"other", OTHER},
+    {"list", LIST}, {"map", MAP},         {"fields", FIELDS},     {"optional", OPTIONAL}, {"any", ANY},
+    {"other", OTHER},
 };
 
 /* Take (kind, tag, function or None, inner form or None, fields or None, whether other texts are kept). */
@@ -242,6 +244,7 @@ make_form(Form *form, PyObject *described)
 /* ---- reading values ---- */
 
 static PyObject *read_content(ItemDecoder *self, Form *form, Text *at, Text end);
+static PyObject *read_any(ItemDecoder *self, Form *form, Text *at, Text end);
 static PyObject *read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found);
 
 /* Return what a function gives, or UNUSUAL where it raises: the decoder in Python raises the same again. */
@@ -399,6 +402,9 @@ read_value(ItemDecoder *self, Form *form, Text *at, Text end)
     if (form->kind == OTHER) {
         return through(form->function, make_value(at, end));
     }
+    if (form->kind == ANY) {
+        return read_any(self, form, at, end);
+    }
     Text here = *at;
     if (*here != '{') {
         return UNUSUAL;
@@ -437,13 +443,13 @@ read_value(ItemDecoder *self, Form *form, Text *at, Text end)
 }
 
 static PyObject *
-read_list(ItemDecoder *self, Form *form, Text *at, Text end)
+read_list(ItemDecoder *self, Form *of, Text *at, Text end)
 {
     PyObject *made = PyList_New(0);
     Text here;
     while (made != NULL && (here = next_part(at, ']')) != NULL) {
         *at = here;
-        PyObject *each = read_value(self, form->inner, at, end);
+        PyObject *each = read_value(self, of, at, end);
         if (each == NULL || PyList_Append(made, each) < 0) {
             Py_CLEAR(made);
         }
@@ -453,7 +459,7 @@ read_list(ItemDecoder *self, Form *form, Text *at, Text end)
 }
 
 static PyObject *
-read_map(ItemDecoder *self, Form *form, Text *at, Text end)
+read_map(ItemDecoder *self, Form *of, Text *at, Text end)
 {
     PyObject *made = PyDict_New();
     Text here;
@@ -461,7 +467,7 @@ read_map(ItemDecoder *self, Form *form, Text *at, Text end)
         Text after = here;
         PyObject *name = read_text(self, &after, end);
         *at = after_name(after - 1);
-        PyObject *each = name == NULL ? NULL : read_value(self, form->inner, at, end);
+        PyObject *each = name == NULL ? NULL : read_value(self, of, at, end);
         if (each == NULL || PyDict_SetItem(made, name, each) < 0) {
             Py_CLEAR(made);
         }
@@ -469,6 +475,53 @@ read_map(ItemDecoder *self, Form *form, Text *at, Text end)
         Py_XDECREF(each);
     }
     return made;
+}
+
+/* Return what stands after one of the usual types as a plain Python value, and move after it; UNUSUAL for others. */
+static PyObject *
+read_any_content(ItemDecoder *self, Form *form, Text tag, Text *at, Text end)
+{
+    static Form INT = {.kind = INTEGER};
+    switch (tag[1] == '"' ? tag[0] : '"') {
+    case 'S':
+        return **at == '"' ? read_text(self, at, end) : UNUSUAL;
+    case 'N':
+        return **at == '"' ? read_number(self, &INT, at, end) : UNUSUAL;
+    case 'M':
+        return **at == '{' ? read_map(self, form, at, end) : UNUSUAL;
+    case 'L':
+        return **at == '[' ? read_list(self, form, at, end) : UNUSUAL;
+    default:
+        return strncmp(tag, "BOOL\"", 5) == 0 && (**at == 't' || **at == 'f') ? make_value(at, end) : UNUSUAL;
+    }
+}
+
+/* Return an attribute value as a plain Python value, given its place, and move after it. */
+static PyObject *
+read_any(ItemDecoder *self, Form *form, Text *at, Text end)
+{
+    if (skip_null(at)) {
+        Py_RETURN_NONE;
+    }
+    Text here = **at == '{' ? skip_space(*at + 1) : *at;
+    if (*here == '"') {
+        Text tag = here + 1;
+        here = strchr(tag, '"');
+        if (here == NULL) {
+            return UNUSUAL;
+        }
+        here = after_name(here);
+        PyObject *made = read_any_content(self, form, tag, &here, end);
+        if (made != NULL && *(here = skip_space(here)) == '}') {
+            *at = here + 1;
+            return made;
+        }
+        Py_XDECREF(made); /* a second type */
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    return through(form->function, make_value(at, end));
 }
 
 /* Return the value of a form, given the place of what stands after the type, and move after it. */
@@ -492,10 +545,10 @@ read_content(ItemDecoder *self, Form *form, Text *at, Text end)
         made = **at == '[' ? read_texts(self, at, end) : UNUSUAL;
         break;
     case LIST:
-        made = **at == '[' ? read_list(self, form, at, end) : UNUSUAL;
+        made = **at == '[' ? read_list(self, form->inner, at, end) : UNUSUAL;
         break;
     case MAP:
-        made = **at == '{' ? read_map(self, form, at, end) : UNUSUAL;
+        made = **at == '{' ? read_map(self, form->inner, at, end) : UNUSUAL;
         break;
     default:
         made = **at == '{' ? read_fields(self, form->fields, at, end, NULL) : UNUSUAL;

@@ -142,6 +142,8 @@ class Item(Model, table="items"):
     loose: Loose | None = None
     either: int | str = 0
     anything: Any = None
+    by_any_name: dict[str, Any] = {}
+    in_any_order: list[Any] = []
 
 
 class StrictItem(Item, table="strict"):
@@ -157,6 +159,7 @@ class VersionedItem(Item, table="versioned", schema_version=3, accepts=4):
     @staticmethod
     def louder(item: StoredItem) -> None:
         item["text"] = f"{item.get('text')}!"
+        item["anything"] = item.get("by_any_name")
 
     @upgrade(to=3)
     @staticmethod
@@ -452,6 +455,8 @@ BY_FIELD: dict[str, st.SearchStrategy[Any]] = {
     "loose": st.none() | st.builds(Loose, city=TEXTS, more=TEXTS),
     "either": INTEGERS | TEXTS,
     "anything": PLAIN,
+    "by_any_name": st.dictionaries(TEXTS, PLAIN, max_size=2),
+    "in_any_order": st.lists(PLAIN, max_size=2),
 }
 WRONG = PLAIN | PLACES_IN | st.sampled_from([Color.RED, Level.LOW, object(), "\ud800", ["\ud800"], {"\udfff": 1}])
 

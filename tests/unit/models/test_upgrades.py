@@ -11,6 +11,7 @@ from random import randint
 from time import time_ns
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,6 +45,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.models import changes, definition_of, known, remember
 from dynamap_async.models.upgrades import WatchedItem
+from dynamap_async.native import NATIVE
 
 
 class Customer(Model, table="customers", schema_version=3):
@@ -885,6 +887,8 @@ class Shelf(Model, table="shelves", schema_version=4):
     @staticmethod
     def legacy(item: StoredItem) -> None:
         item["legacy"] = item.pop("note", None)
+        if isinstance(item["legacy"], Decimal):
+            item["ratio"] = float(item["legacy"])  # an error, though no field reads it
         del item["odd"]
 
 
@@ -895,7 +899,7 @@ SHELVES = st.lists(
             "cents": st.sampled_from([{"N": "1"}, {"N": "1.0"}, {"S": "7"}, {"S": "no"}, {"NULL": True}]),
             "tags": st.sampled_from([{"SS": ["old"]}, {"SS": ["old", "a"]}, {"S": "a"}]),
             "parts": st.sampled_from([{"L": [{"S": "a"}]}, {"L": []}, {"NULL": True}, {"SS": ["a"]}]),
-            "note": st.sampled_from([{"S": "a"}, {"NULL": True}, {"N": "3"}]),
+            "note": st.sampled_from([{"S": "a"}, {"NULL": True}, {"N": "3"}, {"N": "3.5"}]),
             "legacy": st.just({"M": {"a": {"N": "1"}}}),
             "unknown": st.just({"BOOL": True}),
             "schema_version": st.sampled_from([{"N": each} for each in "12345"] + [{"S": "2"}]),
@@ -914,14 +918,25 @@ def outcome(codec: Any, page: Any) -> Any:
     return found, [known(each, definition_of(Shelf)) for each in found], [type(each) for each in found]
 
 
+def as_answered(page: Any) -> Any:
+    """Return items as the native codec gives them; the same where it is not in use."""
+    if NATIVE is None:
+        return page
+    reader = NATIVE.answer_reader(orjson.dumps({"Items": page}), orjson.loads)
+    while not reader.read(1000):
+        pass
+    assert reader.answer is not None
+    return reader.answer["Items"]
+
+
 @given(SHELVES)
 def test_a_page_that_is_upgraded_while_it_is_decoded_is_what_its_whole_items_are_upgraded_to(page: Any) -> None:
     codec: Any = definition_of(Shelf).items
     codec._met_older = False
     first = outcome(codec, page)
-    codec._met_older = True
-    again = outcome(codec, page)
-    assert str(first) == str(again)
+    for items in (page, as_answered(page)):
+        codec._met_older = True
+        assert str(outcome(codec, items)) == str(first)
 
 
 def test_a_frozen_model_and_one_with_validators_see_what_the_upgrade_left() -> None:

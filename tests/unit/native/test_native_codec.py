@@ -10,6 +10,7 @@ import sys
 import tracemalloc
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from enum import IntEnum
 from typing import Any
 from unittest.mock import Mock
@@ -19,7 +20,8 @@ import pytest
 from pydantic import ConfigDict, TypeAdapter
 
 from dynamap_async import Model, PartitionKey, Put, Session, StoredItem, codec, upgrade
-from dynamap_async.codec import item_size
+from dynamap_async.codec import decode_any, item_size, native_decoder
+from dynamap_async.codec.decoder_forms import Form, described
 from dynamap_async.errors import EncodeError, ItemTooLargeError, ItemValidationError
 from dynamap_async.models import changes, definition_of
 from dynamap_async.models.state import state_of
@@ -51,6 +53,7 @@ class Thing(Model, table="things"):
     parts: list[Part]
     by_name: dict[str, Part]
     maybe: int | None
+    anything: Any = None
 
 
 STORED: dict[str, Any] = {
@@ -236,13 +239,45 @@ def test_what_a_converter_in_python_raises_is_left_to_the_decoders() -> None:
 
 
 @native
+def test_plain_values_are_made_natively_and_by_the_codec_in_python_where_their_forms_are_unusual() -> None:
+    asked: list[Any] = []
+
+    def decode(value: Any) -> Any:
+        asked.append(value)
+        return decode_any(value)
+
+    decoder = native_decoder(
+        {"it": ("it", described(decode, Form("any", function=decode)), lambda: None)}, (), (), drops=True
+    )
+    assert decoder is not None
+    usual = {"M": {"a": {"S": "é"}, "b": {"N": "-12"}, "c": {"L": [{"BOOL": False}, {"NULL": True}]}, "d": {"M": {}}}}
+    assert decoder(items_in({"it": usual}))[0] == [{"it": {"a": "é", "b": -12, "c": [False, None], "d": {}}}]
+    assert asked == []
+    unusual = [{"N": "1.5"}, {"SS": ["a"]}, {"B": "eA=="}]
+    assert decoder(items_in({"it": {"L": unusual}}))[0] == [{"it": [Decimal("1.5"), {"a"}, b"x"]}]
+    assert asked == unusual
+
+
+@native
+@pytest.mark.parametrize(
+    "odd", [{"S": "a", "N": "1"}, {}, {"S": ["a"]}, {"BOOL": "x"}, {"X": "a"}, {"N": "x"}, {'S"': "a"}, []]
+)
+def test_a_malformed_plain_value_is_left_to_the_codec_in_python(odd: Any) -> None:
+    decoder = native_decoder({"it": ("it", decode_any, lambda: None)}, (), (), drops=True)
+    assert decoder is not None
+    assert decoder(items_in({"it": odd}))[0] == [None]
+    assert decoder(items_in({"it": {"M": {"a": odd}}}))[0] == [None]
+
+
+@native
 def test_reading_leaves_no_memory_behind() -> None:
     decode = definition_of(Thing).items.decode
-    odd = {**STORED, "number": {"N": "12.0"}, "tags": {"L": []}, "more\\": {"S": "x"}}
+    plain_values = {"anything": {"M": {"a": {"L": [{"N": "1.5"}, {"S": "x"}, {"NULL": True}, {"SS": ["y"]}]}}}}
+    odd = {**STORED, **plain_values, "number": {"N": "12.0"}, "tags": {"L": []}, "more\\": {"S": "x"}}
 
     def read_pages() -> None:
         for _ in range(20):
-            items = items_in(STORED, odd, STORED)
+            items = items_in(STORED, odd, {**STORED, **plain_values})
             assert len(decode(items)) == 3
             assert [item["id"] for item in items] == [{"S": "a"}] * 3
             for text in (b'{"Items":[{"a":{"S":"x"}},', b'{"Items":[1]}', b'{"Responses":{"t":[{}]}}x'):
@@ -265,7 +300,9 @@ def test_reading_leaves_no_memory_behind() -> None:
 
 
 @native
-@pytest.mark.parametrize("stored", [STORED, {**STORED, "id": {"N": "1"}}])
+@pytest.mark.parametrize(
+    "stored", [STORED, {**STORED, "id": {"N": "1"}}, {**STORED, "anything": {"L": [{"NULL": True}, {"X": "1"}]}}]
+)
 def test_reference_counts_are_as_before(stored: Any) -> None:
     decoder: Any = definition_of(Thing).items.decoders._native
     text = json.dumps({"Items": [stored] * 10}).encode()

@@ -38,7 +38,7 @@ async def unrelated(table: Simulated, variant: Variant, effort: Effort) -> Figur
     """Put with 32 tasks while a part is refused whatever the rate; the same without pacing is what it is divided by."""
     await table.provision(AMPLE_UNITS)
     figures: Figures = {}
-    task = Task(effort.seconds / 4, job="push", tasks=32)
+    task = Task(effort.seconds / 4, job="push", tasks=32, warm_seconds=WARM_SECONDS)
     for share in SHARES:
         await table.control(f"/refuse?{share}")
         figures[f"part_{share:g}"] = await _of_unpaced(table, variant, task, _rate)

@@ -275,7 +275,7 @@ def stored_form(value: Any, name: str) -> AttributeValue | None:
 
 def _of_usual(value: Any) -> AttributeValue:
     """Return the stored form of a value of the types that most are of, at a third of the cost; else LookupError."""
-    kind: Any = type(value)
+    kind: Any = value.__class__
     if kind is str:
         return {"S": value}
     if kind is int and -_ONE_TEXT < value < _ONE_TEXT:

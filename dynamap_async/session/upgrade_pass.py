@@ -7,9 +7,10 @@ looked at. Between two steps nothing is under way but reads of further pages, wh
 
 from __future__ import annotations
 
+import asyncio
 import warnings
 from collections import Counter, deque
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final, Self
 
@@ -57,11 +58,13 @@ from dynamap_async.request import Request
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.scope import Allowance
 from dynamap_async.session.upgrade_place import UpgradePlace
-from dynamap_async.turns import WorkPace
+from dynamap_async.turns import WorkPace, next_turn
 from dynamap_async.wire import AttributeValue, WireItem
 
 _TOGETHER: Final = 64
 """How many items are written at the same time."""
+_TURNS_BETWEEN: Final = 4
+"""How many turns of the event loop one item is written in."""
 _ATTEMPTS: Final = 5
 """How often an item is upgraded that others change meanwhile."""
 _EXAMPLES: Final = 10
@@ -149,6 +152,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         "_max_failures",
         "_members",
         "_model",
+        "_one_by_one",
         "_page_size",
         "_pages",
         "_pending",
@@ -159,6 +163,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         "_seen",
         "_spec",
         "_table_items",
+        "_untaken",
         "_verify",
         "_version",
     )
@@ -224,8 +229,12 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
             raise OperationError(f"name={name!r} keeps the place of the pass, and excludes {other}; drop one of them")
         self._place = None if name is None else UpgradePlace(runner.without_hooks(), model, name)
         """Where its place is stored; None where it is not."""
+        self._untaken: deque[Any] = deque()
+        """Items of the page that is worked on, which nobody has looked at."""
         self._pending: deque[WireItem] = deque()
-        """Items of the page that is worked on, which are not done."""
+        """Those that are behind, and not done."""
+        self._one_by_one = asyncio.Lock()
+        """Who holds it begins to write an item."""
         self._account: Account | None = None
         self._counts: Counter[str] = Counter()
         self._by_version: Counter[int] = Counter()
@@ -353,11 +362,12 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
     async def _advance(self) -> None:
         if not self._is_prepared:
             await self._prepare()
-        if not self._pending and not self._pages.ended:
-            self._take((await self._pages.next_page()).items)
-        elif not self._pending:
-            await self._finish()
-            return
+        if not self._untaken and not self._pending:
+            if self._pages.ended:
+                await self._finish()
+                return
+            self._untaken.extend((await self._pages.next_page()).items)
+        await self._take()
         await (self._foresee() if self._dry_run else self._write())
         if self._is_stopped:
             await self._end()
@@ -391,13 +401,19 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
             self._pages = self._pages_of(self._reading)
             self._checkpoint = self._marked(self._pages)
 
-    def _take(self, items: Sequence[Any]) -> None:
-        """Take the items of a page that are behind."""
-        for item in map(plain, items):
-            definition = self._definition_if_behind(item)
-            if definition is not None:
-                self._by_version[_version(definition, item)] += 1
-                self._pending.append(item)
+    async def _take(self) -> None:
+        """Take the items of the page that are behind."""
+        pace = WorkPace(64)
+        pace.begin()
+        while self._untaken:
+            for _ in range(done := min(pace.items, len(self._untaken))):
+                item = plain(self._untaken.popleft())
+                definition = self._definition_if_behind(item)
+                if definition is not None:
+                    self._by_version[_version(definition, item)] += 1
+                    self._pending.append(item)
+            if pace.is_over(done):
+                await pace.pause()
 
     def _definition_if_behind(self, item: WireItem) -> Definition[Any] | None:
         """Return the definition of an item's model; None for an item of the present version, or without versions."""
@@ -416,7 +432,13 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         await gather_all([self._write_next() for _ in range(min(_TOGETHER, len(self._pending)))])
 
     async def _write_next(self) -> None:
-        while self._pending and not self._is_stopped:
+        while True:
+            # Each is work, and answers to many come in together: in between, the event loop is all others'.
+            async with self._one_by_one:
+                for _ in range(_TURNS_BETWEEN):
+                    await next_turn()
+            if not self._pending or self._is_stopped:
+                return
             item = self._pending.popleft()
             try:
                 await self._upgrade(item)

@@ -1,14 +1,14 @@
 """However large what is read, other tasks have their turn after little of it. Work is counted in items, not timed."""
 
 import asyncio
-from itertools import count
+from itertools import count, pairwise
 from types import SimpleNamespace
 from typing import Annotated
 
 import pytest
 from pydantic import AfterValidator, BaseModel
 
-from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, SortKey
+from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, SortKey, StoredItem, upgrade
 
 SECONDS = {"tiny": 0.00002, "nested": 0.0003, "huge": 0.002}
 WORK = SimpleNamespace(now=0.0, seconds=0.0)
@@ -126,3 +126,63 @@ async def test_a_stream_of_partitions_that_is_cancelled_while_it_merges_loses_no
         numbers = [waiting.result().number, *[order.number async for order in stream]]
     assert numbers == [number for number in range(400) for _ in range(2)]
     assert cancelled
+
+
+class Note(Model, table="notes", schema_version=2):
+    number: PartitionKey[int]
+    text: Attr[str]
+
+    @upgrade(to=2)
+    @staticmethod
+    def renamed(item: StoredItem) -> None:
+        item["text"] = item.pop("body")
+
+
+class Notes:
+    """Answers a pass: one page of older notes, and each write."""
+
+    def __init__(self, number):
+        self.items = [{"number": {"N": str(each)}, "body": {"S": "a"}} for each in range(number)]
+        self.written = []
+        self.turns = ()
+        self.written_at = []
+
+    def __call__(self, request):
+        if request.operation == "Scan":
+            items, self.items = self.items, []
+            return {"Items": items, "Count": len(items), "ScannedCount": len(items)}
+        if request.operation == "UpdateItem":
+            self.written.append(int(request.body["Key"]["number"]["N"]))
+            self.written_at.append(len(self.turns))
+            return {}
+        return {"Table": {"TableName": "notes", "TableStatus": "ACTIVE", "ItemCount": len(self.items)}}
+
+
+async def test_other_tasks_have_their_turns_between_two_items_that_a_pass_upgrades(
+    transport, open_session, turns_of_others
+):
+    notes = transport.otherwise = Notes(200)
+    async with open_session() as session, turns_of_others() as turns:
+        notes.turns = turns
+        await session.upgrade(Note, verify=False)
+    assert sorted(notes.written) == list(range(200))
+    assert min(later - earlier for earlier, later in pairwise(notes.written_at)) >= 4
+
+
+async def test_a_pass_that_is_cancelled_while_it_looks_at_a_page_loses_none_of_it(transport, open_session, monkeypatch):
+    looks = count()
+    monkeypatch.setattr("dynamap_async.turns.time", SimpleNamespace(perf_counter=lambda: next(looks) / 1000))
+    cancelled = 0
+    for turns in range(1, 45):
+        notes = transport.otherwise = Notes(40)
+        async with open_session() as session, session.upgrade(Note, verify=False) as passing:
+            waiting = asyncio.create_task(anext(passing))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            cancelled += not notes.items and not notes.written
+            waiting.cancel()
+            await asyncio.wait((waiting,))
+            await all_of(passing)
+        assert sorted(notes.written) == list(range(40))
+        assert passing.report.by_version == {1: 40}
+    assert cancelled > 10

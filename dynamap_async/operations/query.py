@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, Never, Self, final, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Never, Self, final, overload
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
@@ -422,9 +422,13 @@ class Refinable(Generic[M]):
             OperationError: no table or index answers the query, or the service would refuse it.
         """
         reading = plan_reading(self._spec, self._context)
-        return replace_fields(reading.plan, body=reading.request(reading.start, reading.want).body)
+        if reading.want is None and reading.page_size is None and reading.start is None:
+            return reading.plan
+        return replace_fields(reading.plan, body=reading.body(reading.start, reading.want))
 
 
+_NO_SESSION: Final = Context()
+"""What operations are planned in that no session executes."""
 _ONE_OR_ALL = "segment(number, total) reads one segment, and segments(n) reads all of them; drop one of the two"
 
 
@@ -559,7 +563,7 @@ class Reads(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
 
     @property
     def _context(self) -> Context:
-        return Context()
+        return _NO_SESSION
 
     def _with(self, spec: ReadSpec) -> Self:
         return type(self).of(spec)

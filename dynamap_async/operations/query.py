@@ -424,7 +424,7 @@ class Refinable(Generic[M]):
         reading = plan_reading(self._spec, self._context)
         if reading.want is None and reading.page_size is None and reading.start is None:
             return reading.plan
-        return replace_fields(reading.plan, body=reading.body(reading.start, reading.want))
+        return replace_fields(reading.plan, body=reading.request(reading.start, reading.want).body)
 
 
 _NO_SESSION: Final = Context()

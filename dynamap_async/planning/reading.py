@@ -110,8 +110,8 @@ class Reading(Generic[ItemT]):
         """Return what orders the items of one query, for merging."""
         return [order_key(item[name]) for name in self.plan.order]
 
-    def body(self, start: WireKey | None, remaining: int | None) -> Body:
-        """Return the body of the request of one page.
+    def request(self, start: WireKey | None, remaining: int | None) -> Request:
+        """Return the request of one page.
 
         Args:
             start: the position after which the page begins.
@@ -127,11 +127,7 @@ class Reading(Generic[ItemT]):
             body["Limit"] = size
         if start is not None:
             body["ExclusiveStartKey"] = start
-        return body
-
-    def request(self, start: WireKey | None, remaining: int | None) -> Request:
-        """Return the request of one page; its arguments are those of ``body``."""
-        plan, body = self.plan, self.body(start, remaining)
+        plan = self.plan
         required = frozenset(self.key_names)  # which are fetched whatever is selected
         return Request(operation=plan.operation, body=body, table=plan.table, index=plan.index, required=required)
 

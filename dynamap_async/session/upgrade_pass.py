@@ -429,19 +429,26 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
 
     async def _write(self) -> None:
         """Upgrade the items that were taken, many at a time."""
-        await gather_all([self._write_next() for _ in range(min(_TOGETHER, len(self._pending)))])
+        errors: list[DynamapError] = []
+        await gather_all([self._write_next(errors) for _ in range(min(_TOGETHER, len(self._pending)))])
+        if errors:
+            raise errors[0]
 
-    async def _write_next(self) -> None:
+    async def _write_next(self, errors: list[DynamapError]) -> None:
         while True:
             # Each is work, and answers to many come in together: in between, the event loop is all others'.
             async with self._one_by_one:
                 for _ in range(_TURNS_BETWEEN):
                     await next_turn()
-            if not self._pending or self._is_stopped:
+            if not self._pending or self._is_stopped or errors:
                 return
             item = self._pending.popleft()
             try:
                 await self._upgrade(item)
+            except (CapacityBudgetExceededError, SessionStateError) as error:
+                self._pending.appendleft(item)
+                errors.append(error)  # once what others have begun is done, so that nothing is under way then
+                return
             except BaseException:
                 self._pending.appendleft(item)
                 raise

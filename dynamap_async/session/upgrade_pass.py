@@ -403,16 +403,15 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
 
     async def _take(self) -> None:
         """Take the items of the page that are behind."""
-        pace = WorkPace(64)
+        pace = WorkPace(1)
         pace.begin()
         while self._untaken:
-            for _ in range(done := min(pace.items, len(self._untaken))):
-                item = plain(self._untaken.popleft())
-                definition = self._definition_if_behind(item)
-                if definition is not None:
-                    self._by_version[_version(definition, item)] += 1
-                    self._pending.append(item)
-            if pace.is_over(done):
+            item = plain(self._untaken.popleft())
+            definition = self._definition_if_behind(item)
+            if definition is not None:
+                self._by_version[_version(definition, item)] += 1
+                self._pending.append(item)
+            if pace.is_over(1):
                 await pace.pause()
 
     def _definition_if_behind(self, item: WireItem) -> Definition[Any] | None:
@@ -436,18 +435,18 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
 
     async def _write_next(self, errors: list[DynamapError]) -> None:
         while True:
-            # Each is work, and answers to many come in together: in between, the event loop is all others'.
             async with self._one_by_one:
+                if not self._pending or self._is_stopped or errors:
+                    return
+                # Each is work, and answers to many come in together: in between, the event loop is all others'.
                 for _ in range(_TURNS_BETWEEN):
                     await next_turn()
-            if not self._pending or self._is_stopped or errors:
-                return
-            item = self._pending.popleft()
+                item = self._pending.popleft()
             try:
                 await self._upgrade(item)
-            except (CapacityBudgetExceededError, SessionStateError) as error:
+            except DynamapError as error:  # not for want of this item
                 self._pending.appendleft(item)
-                errors.append(error)  # once what others have begun is done, so that nothing is under way then
+                errors.append(error)  # it is raised once what others have begun is done
                 return
             except BaseException:
                 self._pending.appendleft(item)
@@ -456,7 +455,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
     async def _upgrade(self, item: WireItem) -> None:
         try:
             await self._upgrade_as_stored(item)
-        except (CapacityBudgetExceededError, SessionStateError):  # not for want of this item
+        except (CapacityBudgetExceededError, SessionStateError):
             raise
         except DynamapError as error:
             self._note(item, error)

@@ -9,6 +9,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel
 
 from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, SortKey, StoredItem, upgrade
+from dynamap_async.errors import CapacityBudgetExceededError
 
 SECONDS = {"tiny": 0.00002, "nested": 0.0003, "huge": 0.002}
 WORK = SimpleNamespace(now=0.0, seconds=0.0)
@@ -186,3 +187,17 @@ async def test_a_pass_that_is_cancelled_while_it_looks_at_a_page_loses_none_of_i
         assert sorted(notes.written) == list(range(40))
         assert passing.report.by_version == {1: 40}
     assert cancelled > 10
+
+
+async def test_a_pass_that_a_budget_ends_finishes_what_it_has_begun(transport, open_session):
+    notes = transport.otherwise = Notes(20)
+    transport.latency = 1.0  # so that all are on their way when one finds no units left
+    async with open_session() as session:
+        passing = session.upgrade(Note, verify=False)
+        with pytest.raises(CapacityBudgetExceededError):
+            async with session.scope("tonight", max_write_units=8):
+                await passing
+        assert transport.under_way == 0
+        assert passing.report.upgraded == len(notes.written)
+        await asyncio.sleep(2)
+        assert passing.report.upgraded == len(notes.written)

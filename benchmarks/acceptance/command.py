@@ -75,8 +75,7 @@ async def _answers(
     question: Question, variants: list[Variant], effort: Effort, how: dict[str, float]
 ) -> dict[str, Figures]:
     """Ask one question: of all variants at the same time, if it takes little of the machine."""
-    if question.latency_ms is not None:
-        how = {**how, "latency_ms": question.latency_ms}
+    how = {**how, "latency_ms": question.answers_in(how["latency_ms"])}
     at_once = asyncio.Semaphore(len(variants) if question.light else 1)
 
     async def ask(variant: Variant) -> Figures:

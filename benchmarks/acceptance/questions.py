@@ -34,6 +34,10 @@ class Question:
     latency_ms: float | None = None
     """How long an answer takes at least; None for as long as the command line says."""
 
+    def answers_in(self, usual_ms: float) -> float:
+        """Return how long an answer takes at least where one takes so long as a rule, in ms."""
+        return usual_ms if self.latency_ms is None else self.latency_ms
+
 
 async def _bulk(table: Simulated, variant: Variant, effort: Effort) -> Figures:
     """Load as many items as the table takes in the time; twice that is allowed."""

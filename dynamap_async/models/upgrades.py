@@ -502,7 +502,7 @@ class Upgrades:
         Raises:
             LooksFurtherError: an upgrade asked for another attribute.
         """
-        key = [values.get(name) for name in self._touched_keys] if self._touched_keys else None
+        key = [values.get(name) for name in self._touched_keys]
         view = ItemAtHand(values, names)
         try:
             for step in self._steps_from[version]:
@@ -510,7 +510,7 @@ class Upgrades:
                     return False
         except Exception:  # noqa: BLE001 - whatever it is, it is raised again, and told, where the whole item is upgraded
             return False
-        return key is None or key == [values.get(name) for name in self._touched_keys]
+        return key == [values.get(name) for name in self._touched_keys]
 
     def is_behind(self, item: WireItem) -> bool:
         """Return whether a stored item is of an older version; errors are those of ``stored_version``."""

@@ -140,6 +140,8 @@ class Verdict:
     """What took no units because there were none."""
     short: list[TableOrIndex] = field(default_factory=list[TableOrIndex])
     """Where there were none."""
+    named: bool = False
+    """Whether the refusal itself has said where."""
     guessed: bool = False
     """Whether the answer did not say where: it may have been an index."""
     hot: Partition | None = None
@@ -155,7 +157,8 @@ def verdict_of(finished: FinishedExchange) -> Verdict:
         partition = partition_of(finished.request)
         if partition is not None and error.reasons and all("KeyRange" in reason for reason in error.reasons):
             return Verdict(refused=carried, hot=partition)
-        return Verdict(refused=carried, short=_short(finished.request, error.reasons))
+        named = _named(finished.request, error.reasons)
+        return Verdict(refused=carried, short=named or _places(finished.request), named=bool(named))
     if isinstance(error, TransactionCanceledError):
         # DynamoDB does not say what a cancelled transaction took; it charges those too.
         tables = {reason.table for reason in error.reasons if reason.code in _SHORT}
@@ -185,15 +188,18 @@ def _answered(finished: FinishedExchange) -> Verdict:
     )
 
 
-def _short(request: Request, reasons: Sequence[str]) -> list[TableOrIndex]:
-    """Return where capacity was short: where the reasons say, otherwise wherever the request goes."""
+def _named(request: Request, reasons: Sequence[str]) -> list[TableOrIndex]:
+    """Return where capacity was short, as far as the reasons of a refusal say it."""
     named: list[TableOrIndex] = []
     for reason in reasons:
         if (found := _REASON.match(reason)) is not None:
             kind, table, index = found.groups()
             named.append(TableOrIndex(table or tables_of(request)[0], index, kind == "Write"))
-    if named:
-        return named
+    return named
+
+
+def _places(request: Request) -> list[TableOrIndex]:
+    """Return where a request goes."""
     tables = tables_of(request)
     return [TableOrIndex(table, request.index if len(tables) == 1 else None, request.writes) for table in tables]
 
@@ -527,11 +533,14 @@ class Admission:
             self._tell_of_hot(verdict.spent, sum(spent.values()), now)
         if verdict.short:
             refused = verdict.refused
-            short = governor.blamed(verdict.short, spent or {}) if verdict.guessed else verdict.short
+            short = verdict.short
+            if verdict.guessed:
+                short = governor.blamed([call.request for call in refused], spent or {}, now)
             # A refused call is one refusal, however many items it carried: they were not judged one by one. Where
             # nothing was served yet, that it carried many is all that is known: what is behind it need not find out.
             one = not verdict.guessed and all(governor.has_delivered(place.table) for place in short)
-            new = governor.refuse(_tickets(refused), short, 1 if one else _number(refused or verdict.spent), now)
+            attempts = 1 if one else _number(refused or verdict.spent)
+            new = governor.refuse(_tickets(refused), short, attempts, now, named=verdict.named)
             self._refused(new, verdict.short)
 
     def _missing(self, tables: Sequence[str]) -> None:

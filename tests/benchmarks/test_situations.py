@@ -232,6 +232,42 @@ def test_who_is_not_in_an_index_does_not_feel_a_load_that_it_bounds(run, wire, n
     assert seconds <= 2 * 1.25
 
 
+class OneAtATime:
+    """A wire that carries one exchange after the other, as a busy client does: each finds a few units that came."""
+
+    def __init__(self, inner, seconds):
+        self.inner, self.seconds, self.line = inner, seconds, asyncio.Lock()
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    async def send(self, request):
+        async with self.line:
+            await asyncio.sleep(self.seconds)
+            return await self.inner.send(request)
+
+
+@pytest.mark.parametrize(("seconds", "index"), [(0.01, 300), (0.02, 100), (0.005, 1_000)])
+def test_a_load_is_held_to_what_an_index_takes_though_no_call_is_refused_as_a_whole(run, wire, seconds, index):
+    async def loading():
+        service = table(4_000, index=index)
+        async with Session(transport=OneAtATime(wire(service), seconds)) as session:
+            await session.put(Thing(id="warm"))
+            begin(service)
+            items = (Thing(id=f"load-{n}", city=f"{n % 10}") for n in range(index * 12))
+            load = asyncio.create_task(session.put_many(items))
+            await asyncio.sleep(3)
+            service.counts.reset()
+            await asyncio.sleep(4)
+            load.cancel()
+            await asyncio.wait([load])
+            return service.counts.total
+
+    total = run(loading())
+    assert total.throttled <= 0.2 * total.attempts
+    assert total.attempts - total.throttled >= 0.8 * 4 * index
+
+
 async def done(service, transport, policy, work, seconds):
     """Return how often 8 tasks do some work in a while, of which calls may fail."""
     number = 0

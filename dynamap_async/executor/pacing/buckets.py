@@ -2,7 +2,7 @@
 
 Invariant: what was taken since the beginning is never more than what the rate gave since then, except for a debt that
 an answer revealed, that one request larger than the bucket left, or that those left who waited for as long as they may.
-Such a debt is forgotten while everything is refused.
+Such a debt is forgotten while everything is refused, and beyond half a second's worth where the rate was learned.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ _AT_ONCE_SECONDS: Final = 0.1
 """So many seconds' worth of what was kept may be spent at once; the rest comes as fast again as the rate."""
 _AT_ONCE_UNITS: Final = 25.0
 """And never fewer units than one call full of writes takes, as far as they were kept."""
+_OWED_SECONDS: Final = 0.5
+"""So many seconds' worth is owed at the most of a rate that was learned: more was delivered, so it is too low."""
 _LATE_SECONDS: Final = 30.0
 """So many seconds' worth is kept of what came while requests waited for it."""
 _CREDIT_SECONDS: Final = 10.0
@@ -46,6 +48,7 @@ class Bucket:
         "_lent",
         "_lost_at",
         "_waited_for",
+        "named_at",
         "pace",
         "since",
         "state",
@@ -66,6 +69,8 @@ class Bucket:
         """What was believed of it when that was looked at last."""
         self.since: float = now
         """Since when."""
+        self.named_at = -math.inf
+        """When a refusal has named it last."""
         self._kept_seconds: Final = kept_seconds
         self._idle = 0.0
         """How many of the ``tokens`` came while nobody waited for them; somebody else may have taken them."""
@@ -186,6 +191,8 @@ class Bucket:
         rate = self.pace.rate
         if rate is not None:
             self.tokens = min(max(rate * self._kept_seconds, self.tokens), self.tokens + units)
+            if self.pace.lowered and units < 0:
+                self.tokens = max(self.tokens, -rate * _OWED_SECONDS)
 
     def refuse(self, attempts: int, admitted_at: float | None, now: float) -> None:
         """Record refusals: where they say that the service has nothing left, neither has this.

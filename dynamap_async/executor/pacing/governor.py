@@ -73,6 +73,8 @@ _COLD: Final = 0.1
 """Below which part of its limit it is not counted any more."""
 _MOST_PARTITIONS: Final = 1_000
 """So many are counted; those that have grown cold are dropped before there are more."""
+_NAMED_SECONDS: Final = 5.0
+"""For so long a refusal that names a place explains others that name none."""
 _IN_USE_SECONDS: Final = 60.0
 """For so long after its last request what was learned of a table's pace is kept, however many tables there are."""
 
@@ -376,7 +378,13 @@ class Governor:
             self.estimates.learn([ticket.estimate for ticket in tickets], spent)
 
     def refuse(
-        self, tickets: Collection[Ticket], places: Iterable[TableOrIndex], attempts: int, now: float
+        self,
+        tickets: Collection[Ticket],
+        places: Iterable[TableOrIndex],
+        attempts: int,
+        now: float,
+        *,
+        named: bool = False,
     ) -> list[str]:
         """Record that operations were refused for want of capacity; they get back what they were given.
 
@@ -385,6 +393,7 @@ class Governor:
             places: where capacity was short.
             attempts: how many operations were refused.
             now: the time.
+            named: whether the refusal itself has named them.
 
         Returns:
             Those of the tables whose requests need tickets from now on, and did not until now.
@@ -395,6 +404,8 @@ class Governor:
         new: list[str] = []
         for place in set(places):
             bucket = self.bucket(place, now)
+            if named:
+                bucket.named_at = now
             self._queue.refill(bucket, now)
             # Of a place that has no rate, who waited did so for the units of another one.
             free = bucket.pace.rate is None and place.table in self.governed
@@ -406,20 +417,35 @@ class Governor:
                 self._let_go(place.table)
         return new
 
-    def blamed(self, tables: Iterable[TableOrIndex], spent: Mapping[TableOrIndex, float]) -> list[TableOrIndex]:
-        """Return where capacity was short, of tables whose answer left something over without saying why.
+    def blamed(self, refused: Iterable[Request], spent: Mapping[TableOrIndex, float], now: float) -> list[TableOrIndex]:
+        """Return where capacity was short, for requests that an answer left over without saying why.
 
-        It was the table, where no index is known to be written with it; otherwise what refusals have named before.
-        Where they have named nothing, nobody is blamed: a call of which nothing is served says why.
+        It was the table, where they have no entry in any index that is known, and otherwise the indexes: what these
+        deliver bounds what such requests ask of the table, and whoever has no entry in them waits for nothing. Of
+        several indexes it is the one that a refusal has named last, if that was lately, or what refusals have lowered.
+
+        Args:
+            refused: the requests.
+            spent: the units that the answer reported.
+            now: the time.
         """
         blamed: list[TableOrIndex] = []
-        for table in tables:
-            known = self._buckets.get(table.table, {}).keys() | spent.keys()
-            places = [each for each in known if each.table == table.table and each.writes is table.writes]
-            if len(places) > 1:
-                buckets = self._buckets.get(table.table, {})
-                places = [each for each in places if each in buckets and buckets[each].pace.lowered]
-            blamed += places or ([] if known else [table])
+        of_tables: dict[TableOrIndex, set[TableOrIndex]] = {}
+        for request in refused:
+            indexes = of_tables.setdefault(TableOrIndex(request.table, None, request.writes), set())
+            unindexed = () if request.unindexed is None else request.unindexed()
+            for each in (*self._buckets.get(request.table, ()), *spent):
+                if each.table == request.table and each.writes is request.writes and each.index_name not in unindexed:
+                    indexes.add(each)
+        for table, indexes in of_tables.items():
+            indexes.discard(table)
+            buckets = {each: self.bucket(each, now) for each in sorted(indexes)}
+            named_at = max([bucket.named_at for bucket in buckets.values()], default=-math.inf)
+            if now - named_at <= _NAMED_SECONDS:
+                blamed += [each for each, bucket in buckets.items() if bucket.named_at == named_at]
+            else:
+                lowered = [each for each, bucket in buckets.items() if bucket.pace.lowered]
+                blamed += lowered or buckets or [table]
         return blamed
 
     def is_waited_for(self, table: str) -> bool:

@@ -322,7 +322,9 @@ class Pace:
         seconds, attempts = now - self._began, self._served + self._refused
         if seconds < _LONGEST_ROUND_SECONDS and attempts < _ROUND_ATTEMPTS:
             return
-        if self._refused and self._unproven:
+        expected = self._expected if now < self._expected_until else 0.0
+        # The last refusals may have come just before the round was long enough to judge them.
+        if self._refused and (self._unproven or (self._goes_on(now) and self._is_too_much(expected))):
             self._try_less(now)
             return
         self._unproven = False
@@ -335,6 +337,10 @@ class Pace:
     def _is_measured(self, now: float) -> bool:
         """Return whether a search has ended for so long, and refusals go on, that it is known what is delivered."""
         return self._unproven and now - self._began >= _MEASURED_SECONDS
+
+    def _goes_on(self, now: float) -> bool:
+        """Return whether refusals have come in the second half of the round, too."""
+        return not self._out and now - self._refused_at < (now - self._began) / 2
 
     def _is_too_much(self, expected: float) -> bool:
         attempts = self._served + self._refused

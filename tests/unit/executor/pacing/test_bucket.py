@@ -127,3 +127,13 @@ def test_nothing_is_owed_after_an_outage():
         indebted.refuse(1, step / 50, step / 50)
     assert indebted.pace.state(0.6) == "out"
     assert indebted.tokens == 0
+
+
+def test_little_is_owed_of_a_rate_that_was_learned_for_what_is_delivered_beside_it():
+    learned, told = bucket(None), bucket()
+    for number in range(12):
+        learned.refuse(5, None, 1.0 + number / 100)
+    assert learned.pace.rate == 100
+    for each in (learned, told):
+        each.give(-2_000.0)
+    assert (learned.tokens, told.tokens) == (-50, -2_000)

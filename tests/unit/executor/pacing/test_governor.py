@@ -114,12 +114,37 @@ def test_a_refusal_is_about_the_place_that_was_short_only():
     assert not made.bucket(INDEX, 1.0).open
 
 
+def test_what_a_batch_left_over_is_blamed_on_the_table_where_no_index_is_known():
+    assert governor().blamed([PUT], {TABLE: 1.0}, 1.0) == [TABLE]
+
+
 def test_what_a_batch_left_over_is_not_blamed_on_the_table_where_an_index_was_written_too():
     made = governor()
-    assert made.blamed([TABLE], {TABLE: 1.0, INDEX: 1.0}) == []
+    assert made.blamed([PUT], {TABLE: 1.0, INDEX: 1.0}, 1.0) == [INDEX]
     flood(made, INDEX, 1.0)
-    assert made.blamed([TABLE], {TABLE: 1.0, INDEX: 1.0}) == [INDEX]
-    assert governor().blamed([TABLE], {TABLE: 1.0}) == [TABLE]
+    assert made.blamed([PUT], {TABLE: 1.0}, 9.0) == [INDEX]
+
+
+def test_what_a_batch_left_over_is_blamed_on_the_table_where_it_has_no_entry_in_the_index():
+    made, elsewhere = governor(), replace(PUT, unindexed=lambda: ("i",))
+    flood(made, INDEX, 1.0)
+    assert made.blamed([elsewhere], {TABLE: 1.0}, 1.1) == [TABLE]
+    assert made.blamed([elsewhere, PUT], {TABLE: 1.0}, 1.1) == [INDEX]
+
+
+def test_what_a_batch_left_over_is_blamed_on_the_index_that_a_refusal_has_named_last_and_lately():
+    made, other = governor(), TableOrIndex("t", "other", True)
+    made.refuse([], [INDEX], 1, 1.0, named=True)
+    made.refuse([], [other], 1, 2.0, named=True)
+    made.refuse([], [TABLE], 1, 3.0, named=True)
+    assert made.blamed([PUT], {}, 6.9) == [other]
+    flood(made, INDEX, 7.0)
+    assert made.blamed([PUT], {}, 7.1) == [INDEX]
+
+
+def test_what_a_batch_left_over_is_blamed_on_all_indexes_where_nothing_tells_them_apart():
+    made, other = governor(), TableOrIndex("t", "other", True)
+    assert made.blamed([PUT], {TABLE: 2.0, INDEX: 1.0, other: 1.0}, 1.0) == [INDEX, other]
 
 
 def test_what_is_lifted_goes_before_what_came_earlier():

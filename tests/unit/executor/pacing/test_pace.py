@@ -265,3 +265,14 @@ def test_what_is_refused_for_another_reason_has_taken_none_of_a_known_limit():
     beside_who_takes_nearly_all(pace, begin=0.0, seconds=8.0, asked=200.0)
     assert pace.state(8.0) == "other reasons"
     assert not pace.refused(1, 8.0, 8.0)
+
+
+def test_refusals_count_where_each_comes_with_an_answer_and_few_answers_come_in_a_round():
+    pace = known(None)
+    drive(pace, 400, 0.9, begin=0.0, seconds=1.0)
+    pace.rate = 200.0  # twice what is delivered: of 25 items in each call, 7 are left over
+    for number in range(1, 11):
+        now = 2.0 + number * 0.19
+        pace.served(18.0, 18, now - 0.02, now)
+        pace.refused(7, now - 0.02, now)
+    assert pace.rate < 110

@@ -420,7 +420,7 @@ class Governor:
     def blamed(self, refused: Iterable[Request], spent: Mapping[TableOrIndex, float], now: float) -> list[TableOrIndex]:
         """Return where capacity was short, for requests that an answer left over without saying why.
 
-        It was the table, where they have no entry in any index that is known, and otherwise the indexes: what these
+        It was the table, where they write no entry in any index that is known, and otherwise the indexes: what these
         deliver bounds what such requests ask of the table, and whoever has no entry in them waits for nothing. Of
         several indexes it is the one that a refusal has named last, if that was lately, or what refusals have lowered.
 
@@ -433,9 +433,11 @@ class Governor:
         of_tables: dict[TableOrIndex, set[TableOrIndex]] = {}
         for request in refused:
             indexes = of_tables.setdefault(TableOrIndex(request.table, None, request.writes), set())
+            if not request.writes:
+                continue  # an item is read from its table
             unindexed = () if request.unindexed is None else request.unindexed()
             for each in (*self._buckets.get(request.table, ()), *spent):
-                if each.table == request.table and each.writes is request.writes and each.index_name not in unindexed:
+                if each.table == request.table and each.writes and each.index_name not in unindexed:
                     indexes.add(each)
         for table, indexes in of_tables.items():
             indexes.discard(table)

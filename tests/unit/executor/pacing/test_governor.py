@@ -132,6 +132,12 @@ def test_what_a_batch_left_over_is_blamed_on_the_table_where_it_has_no_entry_in_
     assert made.blamed([elsewhere, PUT], {TABLE: 1.0}, 1.1) == [INDEX]
 
 
+def test_reads_that_a_batch_left_over_are_blamed_on_the_table_though_its_index_is_read_too():
+    made, get = governor(), Request(operation="GetItem", body={}, table="t", target=Target({}, ""), batchable=True)
+    made.refuse([], [TableOrIndex("t", "i", False)], 1, 1.0, named=True)
+    assert made.blamed([get], {}, 1.1) == [TableOrIndex("t", None, False)]
+
+
 def test_what_a_batch_left_over_is_blamed_on_the_index_that_a_refusal_has_named_last_and_lately():
     made, other = governor(), TableOrIndex("t", "other", True)
     made.refuse([], [INDEX], 1, 1.0, named=True)

@@ -269,7 +269,7 @@ class Admission:
     @property
     def held_up(self) -> int:
         """How many requests wait for units."""
-        return len(self._waiting)
+        return sum([ticket.estimate.requests for ticket in self._waiting])
 
     def is_waited_for(self, table: str) -> bool:
         """Return whether requests to a table, or to one of its indexes, wait for units."""
@@ -348,6 +348,14 @@ class Admission:
             now: the time.
         """
         return self.governor.take_chunk(chunk.asked, chunk.size, chunk.json_bytes, priority, now)
+
+    def lets_wait(self, chunk: Chunk) -> bool:
+        """Return whether a chunk waits for its units as a whole; otherwise each of its requests does.
+
+        Args:
+            chunk: what is to be sent.
+        """
+        return chunk.waits or self.governor.brings_soon(chunk.asked, chunk.size, chunk.json_bytes)
 
     def take_apart(self, call: Call, requests: Sequence[Request]) -> Sequence[Ticket | None]:
         """Return the tickets of the requests of a chunk, which have its units from now on; Nones where it has none."""

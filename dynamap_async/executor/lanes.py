@@ -390,7 +390,7 @@ class Lane:
         now = loop.time()
         if not chunk.waits and not self._admission.is_free(chunk.asked):
             ticket = self._admission.takes_chunk(chunk, Priority.INTERACTIVE if payer is None else payer.priority, now)
-            if ticket is None:
+            if ticket is None and not self._admission.lets_wait(chunk):
                 return None
         until = deadline if payer is None else min(deadline, payer.deadline)
         number = self._ledger.queued(chunk.asked, chunk.size)
@@ -569,7 +569,7 @@ class Lane:
         free = admission.is_free(call.request, call)
         if not free and call.ticket is not None and call.ticket.admitted_at is not None:
             free = True  # a chunk that has its units
-        if not free and call.chunk is not None and (call.attempts or not call.chunk.waits):
+        if not free and call.chunk is not None and (call.attempts or not self._admission.lets_wait(call.chunk)):
             for part in self._take_apart(call, call.chunk):
                 self._let_in(part)
         elif free or admission.ask(call, call.priority, partial(self._let_go_on, call)):

@@ -73,6 +73,8 @@ _COLD: Final = 0.1
 """Below which part of its limit it is not counted any more."""
 _MOST_PARTITIONS: Final = 1_000
 """So many are counted; those that have grown cold are dropped before there are more."""
+_SOON_SECONDS: Final = 0.1
+"""Requests that travel together wait for their units together, if these come within that time."""
 _NAMED_SECONDS: Final = 5.0
 """For so long a refusal that names a place explains others that name none."""
 _IN_USE_SECONDS: Final = 60.0
@@ -226,7 +228,26 @@ class Governor:
         """Return a ticket for requests that travel together; it waits nowhere yet. See ``take_chunk``."""
         estimate = self.estimates.of_chunk(request, requests, json_bytes)
         draws = tuple([(self.bucket(place, now), units) for place, units in estimate.units.items()])
-        return Ticket(draws, priority, estimate)
+        return Ticket(draws, priority, estimate, patient=False)
+
+    def brings_soon(self, request: Request, requests: int, json_bytes: int) -> bool:
+        """Return whether the units of requests that travel together come soon, and are the table's alone.
+
+        What takes units of an index is looked at one by one: others of its kind may have no entry there.
+
+        Args:
+            request: what each of them is, but for its item.
+            requests: how many they are.
+            json_bytes: the length of the JSON of what they write.
+        """
+        units = self.estimates.of_chunk(request, requests, json_bytes).units
+        if len(units) != 1:
+            return False
+        ((place, needed),) = units.items()
+        bucket = self._buckets.get(place.table, {}).get(place)
+        if bucket is None or bucket.pace.rate is None:
+            return False
+        return not bucket.pace.trying and needed <= bucket.pace.rate * _SOON_SECONDS
 
     def split(self, ticket: Ticket, requests: Sequence[Request]) -> list[Ticket]:
         """Return the tickets of requests that are looked at one by one after all: each with its part of the units."""

@@ -71,7 +71,9 @@ class Flow(Generic[R]):
         self._chunks: dict[BulkChunk, asyncio.Future[Body]] = {}
         self._in_chunks = 0
         self._table: str | None = None
-        """Of the request that was submitted last by itself, not in a chunk."""
+        """Of what was submitted last."""
+        self._alone = False
+        """Whether that was a request by itself, not in a chunk."""
         self._bytes = 0
         self._held = 0
         self._since = time.perf_counter()
@@ -101,12 +103,12 @@ class Flow(Generic[R]):
     @property
     def paces(self) -> bool:
         """Whether it is time to let other tasks run: 2 ms have passed since they last did; 0.5 where requests wait."""
-        seconds = _PACED_SLICE_SECONDS if self._table is not None and self._waits else SLICE_SECONDS
-        return time.perf_counter() - self._since > seconds
+        seconds = time.perf_counter() - self._since
+        return seconds > SLICE_SECONDS or (seconds > _PACED_SLICE_SECONDS and self._waits)
 
     @property
     def _waits(self) -> bool:
-        """Whether what is submitted now has to wait for units, for which it need not fill a call first."""
+        """Whether what is submitted now has to wait for units."""
         return self._table is not None and self.executor.is_waited_for(self._table)
 
     async def pace(self) -> None:
@@ -153,7 +155,7 @@ class Flow(Generic[R]):
         prepared.append(part)
         self._origins.append(origin)
         self._bytes += part.json_bytes
-        if len(prepared) >= self.together or (self._table is not None and self._waits):
+        if len(prepared) >= self.together or (self._alone and self._waits):  # it need not fill a call to wait
             self.flush()
         elif len(prepared) == 1:
             self._flush_soon()
@@ -182,7 +184,7 @@ class Flow(Generic[R]):
             return
         for part, (deadline, payer) in zip(prepared, origins, strict=True):
             asked: ItemRequest[R] = part.asked() if isinstance(part, ChunkPart) else part
-            self._table = asked.request.table
+            self._table, self._alone = asked.request.table, True
             try:
                 future = self.executor.submit(asked.request, deadline, payer)
             except DynamapError as error:  # the session was closed meanwhile: that is this request's own error
@@ -218,6 +220,7 @@ class Flow(Generic[R]):
             future.set_exception(error)
         if future is None:
             return False
+        self._table, self._alone = chunk.asked.table, False
         self._chunks[chunk] = future
         self._in_chunks += chunk.size
         future.add_done_callback(partial(self._chunk_settled, chunk))

@@ -384,11 +384,14 @@ class TestWhatTakesTheLongerWay:
         assert service.counts == {"PutItem": 25}
         assert {item.version for item in items} == {1}
 
-    async def test_a_table_that_is_paced_is_asked_item_by_item(self, open_session, service, readings, counted):
-        policy = CapacityPolicy(limits=Throughput(read=1000, write=1000))
+    @pytest.mark.parametrize(("write_units", "one_by_one"), [(1000, 0), (100, 50)], ids=["fast", "slow"])
+    async def test_items_wait_for_units_one_by_one_where_those_of_a_call_come_late(
+        self, open_session, readings, counted, write_units, one_by_one
+    ):
+        policy = CapacityPolicy(limits=Throughput(read=1000, write=write_units))
         async with open_session(capacity=policy) as session:
             await session.put_many(readings(*range(50)))
-        assert counted["submitted"] == 50
+        assert counted["submitted"] == one_by_one
 
     async def test_a_limited_scope_pays_item_by_item(self, open_session, readings, counted):
         async with open_session() as session, session.scope("load", max_write_units=1000):

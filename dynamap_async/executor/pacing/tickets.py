@@ -221,8 +221,8 @@ class UnitQueue:
         return {bucket for queue in self._queues for bucket in queue.buckets}
 
     def waiting_for(self, bucket: Bucket) -> int:
-        """Return how many wait for the units of a bucket."""
-        return sum(len(queue) for queue in self._queues if bucket in queue.buckets)
+        """Return how many requests wait for the units of a bucket."""
+        return sum(ticket.estimate.requests for queue in self._queues if bucket in queue.buckets for ticket in queue)
 
     def waits_with(self, table: str) -> bool:
         """Return whether anyone waits who asks for a table alone."""

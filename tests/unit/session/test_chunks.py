@@ -422,6 +422,17 @@ class TestAccounts:
             await session.get_many(model, keys(*range(100)))
         assert (one.usage.read_units, two.usage.read_units, session.usage.read_units) == (50.5, 50.5, 50.5)
 
+    async def test_what_waits_for_units_is_told_item_by_item(self, open_session, readings):
+        policy = CapacityPolicy(limits=Throughput(read=1000, write=250))
+        async with open_session(capacity=policy) as session:
+            load = asyncio.create_task(session.put_many(readings(*range(200))))
+            await asyncio.sleep(0.01)
+            waiting = {each.waiting for each in session.statistics().buckets if each.writes}
+            load.cancel()
+            await asyncio.wait([load])
+            left = {each.waiting for each in session.statistics().buckets if each.writes}
+        assert (waiting, left) == ({50}, {0})
+
     async def test_what_waits_and_what_is_under_way_is_told_item_by_item(self, open_session, service, readings):
         service.max_connections, service.latency = 1, 1.0
         async with open_session() as session:

@@ -69,7 +69,7 @@ class Bucket:
         """What was believed of it when that was looked at last."""
         self.since: float = now
         """Since when."""
-        self.named_at = -math.inf
+        self.named_at: float = -math.inf
         """When a refusal has named it last."""
         self._kept_seconds: Final = kept_seconds
         self._idle = 0.0

@@ -267,7 +267,7 @@ class Pace:
             self._evidence += attempts * math.log(_FEWER)
             self._judge_trial(now)
             return True
-        expected = self._expected if now < self._expected_until else 0.0
+        expected = self._expected_at(now)
         if self._out or not (self._is_too_much(expected) or self._is_measured(now)):
             if self.rate is not None and self.lowered and not self._out:
                 self._step_back(sent_at, now)
@@ -322,9 +322,8 @@ class Pace:
         seconds, attempts = now - self._began, self._served + self._refused
         if seconds < _LONGEST_ROUND_SECONDS and attempts < _ROUND_ATTEMPTS:
             return
-        expected = self._expected if now < self._expected_until else 0.0
         # The last refusals may have come just before the round was long enough to judge them.
-        if self._refused and (self._unproven or (self._goes_on(now) and self._is_too_much(expected))):
+        if self._refused and (self._unproven or (self._goes_on(now) and self._is_too_much(self._expected_at(now)))):
             self._try_less(now)
             return
         self._unproven = False
@@ -337,6 +336,10 @@ class Pace:
     def _is_measured(self, now: float) -> bool:
         """Return whether a search has ended for so long, and refusals go on, that it is known what is delivered."""
         return self._unproven and now - self._began >= _MEASURED_SECONDS
+
+    def _expected_at(self, now: float) -> float:
+        """Return the part that is refused for other reasons than the rate, as far as that is believed still."""
+        return self._expected if now < self._expected_until else 0.0
 
     def _goes_on(self, now: float) -> bool:
         """Return whether refusals have come in the second half of the round, too."""

@@ -269,7 +269,7 @@ class Admission:
     @property
     def held_up(self) -> int:
         """How many requests wait for units."""
-        return sum([ticket.estimate.requests for ticket in self._waiting])
+        return self.governor.held_up
 
     def is_waited_for(self, table: str) -> bool:
         """Return whether requests to a table, or to one of its indexes, wait for units."""

@@ -105,6 +105,11 @@ class Governor:
         """Whether anyone waits."""
         return self._queue.waiting
 
+    @property
+    def held_up(self) -> int:
+        """How many requests wait."""
+        return self._queue.requests
+
     def governs(self, tables: Iterable[str]) -> bool:
         """Return whether a request about these tables needs a ticket: one of them is enough."""
         return not self.governed.isdisjoint(tables)

@@ -115,6 +115,8 @@ class TicketQueues:
 
     def __init__(self) -> None:
         self._queues: dict[tuple[Priority, tuple[Bucket, ...]], TicketQueue] = {}
+        self.requests: int = 0
+        """How many requests they stand for."""
 
     def __iter__(self) -> Iterator[TicketQueue]:
         """Return the queues in which anyone waits."""
@@ -131,6 +133,7 @@ class TicketQueues:
             queue = self._queues[ticket.priority, buckets] = TicketQueue(buckets, ticket.priority)
         ticket.queue = queue
         queue.add(ticket)
+        self.requests += ticket.estimate.requests
         return queue.first is ticket
 
     def leave(self, ticket: Ticket) -> None:
@@ -139,6 +142,7 @@ class TicketQueues:
         if queue is None:
             return
         queue.remove(ticket)
+        self.requests -= ticket.estimate.requests
         if not queue:
             del self._queues[queue.priority, queue.buckets]
 
@@ -171,6 +175,11 @@ class UnitQueue:
     def waiting(self) -> bool:
         """Whether anyone waits."""
         return bool(self._queues)
+
+    @property
+    def requests(self) -> int:
+        """How many requests wait."""
+        return self._queues.requests
 
     def join(self, ticket: Ticket) -> bool:
         """Let a ticket wait; return whether ``admit`` may admit it now."""

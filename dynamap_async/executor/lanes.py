@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
 
-_RECALLED_AT_ONCE: Final = 250
-"""How many requests are asked for anew in one turn of the event loop: about 5 ms."""
+_RECALLED_AT_ONCE: Final = 100
+"""How many requests are asked for anew in one turn of the event loop: about 2 ms."""
 _TURN_BYTES: Final = 100_000
 """How much is given out in one turn of the event loop: what is decoded in about 2 ms."""
 

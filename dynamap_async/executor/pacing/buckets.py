@@ -191,8 +191,9 @@ class Bucket:
         rate = self.pace.rate
         if rate is not None:
             self.tokens = min(max(rate * self._kept_seconds, self.tokens), self.tokens + units)
-            if self.pace.lowered and units < 0:
-                self.tokens = max(self.tokens, -rate * _OWED_SECONDS)
+            most = -rate * _OWED_SECONDS
+            if units < 0 and self.tokens < most and self.pace.lowered:
+                self.tokens = most
 
     def refuse(self, attempts: int, admitted_at: float | None, now: float) -> None:
         """Record refusals: where they say that the service has nothing left, neither has this.

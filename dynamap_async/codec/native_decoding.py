@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
 from dynamap_async.codec.decoder_forms import OTHER, form_of
 from dynamap_async.codec.deferred import Deferred
+from dynamap_async.codec.plain import decode_any
 from dynamap_async.native import NATIVE
 from dynamap_async.wire import AttributeValue
 
 NativeDecode: TypeAlias = Callable[[Sequence[Any]], tuple[list[dict[str, Any] | None], int, int]]
 """Items that are still their JSON -> of each name -> value; how many members of nested values were left out; and how
 many items have the mark, those left to the decoders aside."""
+
+Members: TypeAlias = Mapping[str, tuple[str, Callable[[Any], Any], Callable[[], Any]]]
+"""Stored name -> the name in Python, the decoder, and what makes the value of a stored NULL."""
 
 Mark: TypeAlias = tuple[str, Collection[AttributeValue]]
 """A stored name, and the values by which items with such an attribute are told from others; it is no other member."""
@@ -28,7 +32,7 @@ _WITH_NULL: Final = ("optional", "any", "other")
 
 
 def native_decoder(
-    members: Mapping[str, tuple[str, Callable[[Any], Any], Callable[[], Any]]],
+    members: Members,
     kept: Collection[str],
     absent: Iterable[tuple[str, Callable[[], Any]]],
     *,
@@ -49,15 +53,58 @@ def native_decoder(
     """
     if NATIVE is None:
         return None
+    described = (_fields(_NativeForms(), members, kept), tuple(absent), drops)
+    if mark is None:
+        return NATIVE.item_decoder(described).decode
+    return NATIVE.item_decoder(described, (mark[0], tuple(map(orjson.dumps, mark[1])))).decode
+
+
+Apart: TypeAlias = tuple[dict[str, Any], dict[str, Any]]
+"""Name -> value of an item, and stored name -> plain value of those of its attributes that are given apart."""
+
+
+class NativeApart(NamedTuple):
+    """What decodes items of which some attributes are changed before they are decoded for their fields."""
+
+    decode: Callable[[Sequence[Any]], tuple[list[Apart | None], int]]
+    """Items that are still their JSON -> what each has, None where it is left to the decoders; and how many members of
+    nested values were left out."""
+    put: Callable[[dict[str, Any], dict[str, Any]], bool]
+    """Puts what is made of plain values among the values of an item; False where that is left to the decoders."""
+
+
+def native_apart(
+    members: Members,
+    absent: Iterable[tuple[str, Callable[[], Any]]],
+    apart: Members,
+    absent_apart: Iterable[tuple[str, Callable[[], Any]]],
+) -> NativeApart | None:
+    """Return what decodes the items of a model from their JSON; None where there is no native codec.
+
+    Args:
+        members: as for ``native_decoder``, of the attributes that are decoded at once.
+        absent: the same of those of them that an item does not have.
+        apart: as ``members``, of the attributes that are given apart, as plain values; without a name in Python where
+            they are no field's.
+        absent_apart: the same of those of them that are absent in the end.
+    """
+    if NATIVE is None:
+        return None
     forms = _NativeForms()
+    decoder = NATIVE.item_decoder(
+        (_fields(forms, members), tuple(absent), True),
+        apart=(_fields(forms, apart), tuple(absent_apart), True),
+        plain=forms.of(decode_any),
+    )
+    return NativeApart(decoder.decode_apart, decoder.put_plain)
+
+
+def _fields(forms: _NativeForms, members: Members, kept: Collection[str] = ()) -> tuple[Any, ...]:
     fields: list[Any] = []
     for stored, (name, decode, of_null) in members.items():
         form = forms.of(decode)
         fields.append((stored, name, form, None if form[0] in _WITH_NULL else of_null, stored in kept))
-    described = (tuple(fields), tuple(absent), drops)
-    if mark is None:
-        return NATIVE.item_decoder(described).decode
-    return NATIVE.item_decoder(described, (mark[0], tuple(map(orjson.dumps, mark[1])))).decode
+    return tuple(fields)
 
 
 class _NativeForms:

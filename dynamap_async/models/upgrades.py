@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from functools import partial
 from types import CodeType, FunctionType, ModuleType
@@ -212,30 +214,6 @@ class WatchedItem(StoredItem):
         return super().__len__()
 
 
-class LooksFurtherError(BaseException):
-    """An upgrade asked for an attribute that is not at hand; no ``except Exception`` of its own must catch it."""
-
-
-class ItemAtHand(StoredItem):
-    """A stored item of which only those attributes are at hand whose names stand in the upgrades."""
-
-    __slots__ = ()
-
-    def __init__(self, values: dict[str, Any], held: Collection[str]) -> None:
-        """Show these attributes.
-
-        Args:
-            values: attribute name -> plain Python value, which is changed.
-            held: the names of those that are at hand: which are not among the values, the item does not have.
-        """
-        self._wire = {}
-        self._held = held
-        self._values = values
-
-    def _refused(self, name: object = None) -> BaseException:
-        return LooksFurtherError()
-
-
 def _value(stored: AttributeValue) -> Any:
     """Return an attribute value as a plain Python value; those that most are, at a third of the cost."""
     if len(stored) == 1:
@@ -411,8 +389,8 @@ class Upgrades:
         self.readable: Final = frozenset(str(each) for each in range(self.version, self._accepted + 1))
         """The versions that are read as they are, as they are stored."""
         self._steps: Final = tuple(steps)
-        self._steps_from: Final = {text: self._steps[each - 1 :] for text, each in self._older.items()}
-        """Older version, as it is stored -> what leads from it to the present one."""
+        self._steps_from: Final = {each: self._steps[each - 1 :] for each in self._older.values()}
+        """Older version -> what leads from it to the present one."""
         self._back: Final = tuple((to, back[to]) for to in range(self.version - 1, self.written - 1, -1))
         self._keys: Final = tuple(keys)
         self._complete_since: Final = settings.complete_since or 0
@@ -481,9 +459,13 @@ class Upgrades:
         text = found.get("N", "")
         if text in self._older:
             return self._older[text]
-        if not (text.isdecimal() and int(text) >= FIRST):
+        try:
+            version = decode_any(found)
+        except DecodeError:
+            version = None
+        if type(version) is not int or version < FIRST:
             raise DecodeError(f"{found} is not a version; versions are whole numbers from 1 up").at(self.attribute)
-        return int(text)
+        return version
 
     @property
     def at_hand(self) -> frozenset[str]:
@@ -491,26 +473,26 @@ class Upgrades:
         names = self.touched if self._held is None else self.touched & self._held
         return frozenset() if self.attribute in names else names
 
-    def upgrade_at_hand(self, values: dict[str, Any], names: Collection[str], version: str) -> bool:
-        """Upgrade those attributes of an item that are at hand, in place; return False where that takes the whole item.
+    def upgrade_at_hand(self, view: StoredItem, values: Mapping[str, Any], version: int) -> bool:
+        """Upgrade those attributes of an item that are at hand; return False where that takes the whole item.
 
         Args:
+            view: the item, whose upgrades change the values.
             values: attribute name -> plain Python value.
-            names: the names of those that are at hand: which are not among the values, the item does not have.
-            version: the item's version, as it is stored.
+            version: the item's version, an older one.
 
         Raises:
             LooksFurtherError: an upgrade asked for another attribute.
         """
-        key = [values.get(name) for name in self._touched_keys]
-        view = ItemAtHand(values, names)
+        keys = self._touched_keys
+        key = [values.get(name) for name in keys] if keys else ()
         try:
             for step in self._steps_from[version]:
                 if step(view) is not None:
                     return False
         except Exception:  # noqa: BLE001 - whatever it is, it is raised again, and told, where the whole item is upgraded
             return False
-        return key == [values.get(name) for name in self._touched_keys]
+        return not keys or key == [values.get(name) for name in keys]
 
     def is_behind(self, item: WireItem) -> bool:
         """Return whether a stored item is of an older version; errors are those of ``stored_version``."""
@@ -654,20 +636,26 @@ def _texts(value: Any, seen: list[FunctionType]) -> Iterator[str]:
     elif isinstance(value, tuple | list | set | frozenset):
         for each in cast("Collection[Any]", value):
             yield from _texts(each, seen)
-    elif inspect.isfunction(value) and value not in seen:
+    elif inspect.isfunction(value) and value not in seen and not _is_of_python(value):
         seen.append(value)
         yield from _texts(inspect.getclosurevars(value).nonlocals, seen)
         for code in codes_of(value.__code__):
             yield from _texts((*code.co_consts, *_named_globally(code, value.__globals__)), seen)
 
 
+def _is_of_python(function: FunctionType) -> bool:
+    """Return whether a function belongs to Python, and so names no attributes."""
+    return str(function.__module__).partition(".")[0] in sys.stdlib_module_names
+
+
 def _named_globally(code: CodeType, variables: Mapping[str, Any]) -> Iterator[Any]:
     """Yield what code names of a module's variables, and of the modules and classes among these."""
-    for name in code.co_names:
-        named = variables.get(name)
-        yield named
-        if isinstance(named, ModuleType | type):
-            yield from (vars(named).get(each) for each in code.co_names)
+    for step in dis.get_instructions(code):
+        if step.opname == "LOAD_GLOBAL":
+            named = variables.get(step.argval)
+            yield named
+            if isinstance(named, ModuleType | type):
+                yield from (vars(named).get(each) for each in code.co_names)
 
 
 def upgrades_of(model: type[Any], stored: Collection[str], keys: Collection[str]) -> Upgrades | None:

@@ -1,5 +1,5 @@
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
-from typing import Any, final
+from typing import Any, Self, final
 
 from dynamap_async.wire import AttributeValue, WireItem
 
@@ -70,11 +70,73 @@ class AnswerReader:
             ValueError: it is no JSON object, or one of an unusual form.
         """
 
+class AttributesAtHand:
+    """Those attributes of an older item that its upgrades look at, as plain values; they change it.
+
+    It is what a dict is, but for names that are not at hand: for these, ``missing`` of a subclass is called, which
+    raises. Iteration and what comes of it are left to the subclass.
+    """
+
+    def __new__(cls, values: dict[str, Any], names: frozenset[str], /) -> Self:
+        """Show attributes.
+
+        Args:
+            values: name -> plain value; it is changed.
+            names: those that are at hand: which are not among the values, the item does not have.
+        """
+
+    def get(self, name: str, default: Any = None, /) -> Any:
+        """Return the value of an attribute, or a default."""
+
+    def pop(self, name: str, default: Any = ..., /) -> Any:
+        """Take an attribute out and return its value, or a default; KeyError where there is neither."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+    def __setitem__(self, name: str, value: Any, /) -> None: ...
+    def __delitem__(self, name: str, /) -> None: ...
+    def __contains__(self, name: object, /) -> bool: ...
+
 @final
 class ItemDecoder:
     """Decodes the items of one model from JSON to what Pydantic validates."""
 
-    def __new__(cls, fields: tuple[Any, ...], mark: tuple[str, tuple[bytes, ...]] = ...) -> ItemDecoder: ...
+    def __new__(
+        cls,
+        fields: tuple[Any, ...],
+        mark: tuple[str, tuple[bytes, ...]] = ...,
+        apart: tuple[Any, ...] = ...,
+        plain: tuple[Any, ...] = ...,
+    ) -> ItemDecoder:
+        """Make it of forms.
+
+        Args:
+            fields: what is decoded.
+            mark: a stored name, and the JSON of its values by which items are counted.
+            apart: what is given apart, as plain values of which these fields are made later.
+            plain: the form of plain values.
+        """
+
+    def decode_apart(self, items: Sequence[Any], /) -> tuple[list[tuple[dict[str, Any], dict[str, Any]] | None], int]:
+        """Return of each item name -> value and stored name -> plain value; how many nested members were left out.
+
+        Args:
+            items: a list or tuple.
+
+        Returns:
+            None in the place of what is no ``JsonItem``, or is unusual.
+        """
+
+    def put_plain(self, plain: dict[str, Any], values: dict[str, Any], /) -> bool:
+        """Put what is made of plain values, and of absent ones, among other values.
+
+        Args:
+            plain: stored name -> plain value.
+            values: name -> value; it is changed.
+
+        Returns:
+            False where that is left to others: a value is unusual, or is of a name that is not read apart.
+        """
+
     def decode(self, items: Sequence[Any], /) -> tuple[list[dict[str, Any] | None], int, int]:
         """Return of each item name -> value, how many members of nested values were left out, how many have the mark.
 

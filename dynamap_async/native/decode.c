@@ -66,6 +66,8 @@ typedef struct {
     Fields fields;
     PyObject *mark;           /* a stored name, and the texts of its values by which items are counted; NULL for none */
     PyObject *marks;
+    Fields apart;             /* attributes that are given apart, as plain values, and what is made of these later */
+    Form plain;               /* the form of plain values */
     Py_ssize_t unknown;       /* how many members of nested values were left out, ever */
     PyObject *kept;           /* what was kept last: neighbours often have the same, or nothing */
     PyObject *texts[CACHED];  /* short texts that were met last: many repeat, and are kept once */
@@ -74,7 +76,9 @@ typedef struct {
 /* What is found out about an item besides its values. */
 typedef struct {
     Output kept;
-    int marks; /* how often it has the mark, or -1 where the attribute has another value */
+    int marks;           /* how often it has the mark, or -1 where the attribute has another value */
+    PyObject *apart;     /* stored name -> plain value of the attributes that are given apart; NULL where none are */
+    Py_ssize_t *expected; /* which of these comes next, probably */
 } Found;
 
 /* How many bytes of JSON are kept: of what is longer, most is text, which decoded values share with the instance. */
@@ -138,6 +142,7 @@ make_field(Field *field, PyObject *described)
     }
     Py_INCREF(field->stored);
     Py_INCREF(field->name);
+    PyUnicode_InternInPlace(&field->stored);
     PyUnicode_InternInPlace(&field->name);
     if (of_null != Py_None) {
         Py_INCREF(of_null);
@@ -633,6 +638,22 @@ skip_mark(ItemDecoder *self, Text name, Py_ssize_t length, Text *at, Text end, F
     return 1;
 }
 
+/* Return whether a member is one of those that are given apart, and move after it if it is; -1 for what is left to
+   others, and for an error. */
+static int
+read_apart(ItemDecoder *self, Text name, Py_ssize_t length, Text *at, Text end, Found *found)
+{
+    Field *field = found->apart == NULL ? NULL : find_field(&self->apart, found->expected, name, length);
+    if (field == NULL) {
+        return 0;
+    }
+    found->expected = &field->follower;
+    PyObject *value = read_any(self, &self->plain, at, end);
+    int failed = value == NULL || PyDict_SetItem(found->apart, field->stored, value) < 0;
+    Py_XDECREF(value);
+    return failed ? -1 : 1;
+}
+
 /* Return the values of an object, and move after it. What is found out about an item is noted; NULL for a nested value. */
 static PyObject *
 read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found)
@@ -646,10 +667,15 @@ read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found)
         *at = after_name(close);
         Field *field = holds & ESCAPES ? NULL : find_field(fields, expected, here + 1, close - here - 1);
         if (field == NULL) {
-            if (found != NULL && !(holds & ESCAPES) && skip_mark(self, here + 1, close - here - 1, at, end, found)) {
+            int known = 0;
+            if (found != NULL && !(holds & ESCAPES)) {
+                known = skip_mark(self, here + 1, close - here - 1, at, end, found);
+                known = known ? known : read_apart(self, here + 1, close - here - 1, at, end, found);
+            }
+            if (known > 0) {
                 continue;
             }
-            if (holds & ESCAPES || !fields->drops) {
+            if (known < 0 || holds & ESCAPES || !fields->drops) {
                 Py_DECREF(values);
                 return UNUSUAL;
             }
@@ -674,15 +700,136 @@ read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found)
     return values;
 }
 
+/* ---- taking plain values ---- */
+
+static PyObject *take_fields(ItemDecoder *self, Fields *fields, PyObject *plain);
+
+/* Return whether a value is a whole number that can surely be stored. */
+static int
+is_usual_integer(PyObject *value)
+{
+    int overflow = 0;
+    if (PyLong_CheckExact(value)) {
+        PyLong_AsLongLongAndOverflow(value, &overflow);
+        return !overflow;
+    }
+    return 0;
+}
+
+/* Return the value of a form that is stored as a plain value is; UNUSUAL where that is left to others.
+
+   It is what `read_value` gives of the stored form, without one. Lists and dicts are copied, as the plain ones may be
+   constants of a program. */
+static PyObject *
+take_value(ItemDecoder *self, Form *form, PyObject *plain)
+{
+    PyObject *made = UNUSUAL;
+    switch (form->kind) {
+    case OPTIONAL:
+        return plain == Py_None ? Py_NewRef(plain) : take_value(self, form->inner, plain);
+    case ANY:
+        return PyUnicode_CheckExact(plain) || PyBool_Check(plain) || plain == Py_None || is_usual_integer(plain)
+                   ? Py_NewRef(plain)
+                   : UNUSUAL;
+    case INTEGER:
+        return is_usual_integer(plain) ? Py_NewRef(plain) : UNUSUAL;
+    case BOOLEAN:
+        return PyBool_Check(plain) ? Py_NewRef(plain) : UNUSUAL;
+    case TEXT:
+        if (strcmp(form->tag, "S") == 0 && PyUnicode_CheckExact(plain)) {
+            made = Py_NewRef(plain);
+        }
+        break;
+    case LIST:
+        if (PyList_CheckExact(plain)) {
+            made = PyList_New(0);
+            for (Py_ssize_t i = 0; made != NULL && i < PyList_GET_SIZE(plain); i++) {
+                PyObject *each = take_value(self, form->inner, PyList_GET_ITEM(plain, i));
+                if (each == NULL || PyList_Append(made, each) < 0) {
+                    Py_CLEAR(made);
+                }
+                Py_XDECREF(each);
+            }
+        }
+        break;
+    case MAP:
+        if (PyDict_CheckExact(plain)) {
+            PyObject *name, *value;
+            Py_ssize_t place = 0;
+            made = PyDict_New();
+            while (made != NULL && PyDict_Next(plain, &place, &name, &value)) {
+                PyObject *each = PyUnicode_CheckExact(name) ? take_value(self, form->inner, value) : UNUSUAL;
+                if (each == NULL || PyDict_SetItem(made, name, each) < 0) {
+                    Py_CLEAR(made);
+                }
+                Py_XDECREF(each);
+            }
+        }
+        break;
+    case FIELDS:
+        if (PyDict_CheckExact(plain)) {
+            made = take_fields(self, form->fields, plain);
+        }
+        break;
+    default:
+        break;
+    }
+    return form->function == NULL ? made : through(form->function, made);
+}
+
+/* Put the values of fields that plain values have by their stored names among others; return how many these were, -1
+   where that is left to others, and for an error. A field without a name is looked at, and not put. */
+static Py_ssize_t
+put_fields(ItemDecoder *self, Fields *fields, PyObject *plain, PyObject *values)
+{
+    Py_ssize_t number = 0;
+    for (Py_ssize_t i = 0; i < fields->number; i++) {
+        Field *field = &fields->of[i];
+        PyObject *given = PyDict_GetItemWithError(plain, field->stored);
+        if (given == NULL) {
+            if (PyErr_Occurred()) {
+                return -1;
+            }
+            continue;
+        }
+        number++;
+        Py_INCREF(given); /* functions are called, which may do anything */
+        PyObject *value = given == Py_None && field->of_null != NULL ? PyObject_CallNoArgs(field->of_null)
+                                                                     : take_value(self, &field->form, given);
+        Py_DECREF(given);
+        int failed = value == NULL || (PyUnicode_GET_LENGTH(field->name) && PyDict_SetItem(values, field->name, value) < 0);
+        Py_XDECREF(value);
+        if (failed) {
+            return -1;
+        }
+    }
+    return number;
+}
+
+static PyObject *
+take_fields(ItemDecoder *self, Fields *fields, PyObject *plain)
+{
+    PyObject *values = PyDict_New();
+    if (values != NULL && (put_fields(self, fields, plain, values) < PyDict_GET_SIZE(plain) ||
+                           (PyDict_GET_SIZE(values) < fields->number && add_absent(fields, values) < 0))) {
+        Py_CLEAR(values);
+    }
+    return values;
+}
+
 /* ---- the type ---- */
 
 static PyObject *
 decoder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"fields", "mark", NULL};
-    PyObject *fields, *mark = NULL, *marks = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|(UO!):ItemDecoder", names, &PyTuple_Type, &fields, &mark,
-                                     &PyTuple_Type, &marks)) {
+    static char *names[] = {"fields", "mark", "apart", "plain", NULL};
+    PyObject *fields, *mark = NULL, *marks = NULL, *apart = NULL, *plain = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|(UO!)O!O!:ItemDecoder", names, &PyTuple_Type, &fields, &mark,
+                                     &PyTuple_Type, &marks, &PyTuple_Type, &apart, &PyTuple_Type, &plain)) {
+        return NULL;
+    }
+    if ((apart == NULL) != (plain == NULL)) {
+        PyErr_SetString(PyExc_TypeError, "what is given apart is given in a plain form");
         return NULL;
     }
     for (Py_ssize_t i = 0; marks != NULL && i < PyTuple_GET_SIZE(marks); i++) {
@@ -699,7 +846,8 @@ decoder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     Py_XINCREF(marks);
     self->mark = mark;
     self->marks = marks;
-    if (make_fields(&self->fields, fields) < 0) {
+    if (make_fields(&self->fields, fields) < 0 ||
+        (apart != NULL && (make_fields(&self->apart, apart) < 0 || make_form(&self->plain, plain) < 0))) {
         Py_CLEAR(self);
     }
     return (PyObject *)self;
@@ -735,13 +883,17 @@ visit_fields(Fields *fields, visitproc visit, void *arg)
 static int
 decoder_traverse(ItemDecoder *self, visitproc visit, void *arg)
 {
-    return visit_fields(&self->fields, visit, arg);
+    int visited = visit_fields(&self->fields, visit, arg);
+    visited = visited ? visited : visit_fields(&self->apart, visit, arg);
+    return visited ? visited : visit_form(&self->plain, visit, arg);
 }
 
 static int
 decoder_clear(ItemDecoder *self)
 {
     free_fields(&self->fields);
+    free_fields(&self->apart);
+    free_form(&self->plain);
     return 0;
 }
 
@@ -749,7 +901,7 @@ static void
 decoder_dealloc(ItemDecoder *self)
 {
     PyObject_GC_UnTrack(self);
-    free_fields(&self->fields);
+    decoder_clear(self);
     Py_XDECREF(self->mark);
     Py_XDECREF(self->marks);
     Py_XDECREF(self->kept);
@@ -775,9 +927,10 @@ kept_text(ItemDecoder *self, Output *kept)
     return last;
 }
 
-/* Return the values of an item; None where it is left to others; NULL for an error. */
+/* Return the values of an item; None where it is left to others; NULL for an error. What is given apart is put into a
+   dict, unless that is NULL. */
 static PyObject *
-decode_item(ItemDecoder *self, PyObject *item, Py_ssize_t *marked)
+decode_item(ItemDecoder *self, PyObject *item, Py_ssize_t *marked, PyObject *apart)
 {
     if (Py_TYPE(item) != &JsonItemType) {
         Py_RETURN_NONE;
@@ -786,6 +939,8 @@ decode_item(ItemDecoder *self, PyObject *item, Py_ssize_t *marked)
     Found found;
     Output *kept = &found.kept;
     found.marks = 0;
+    found.apart = apart;
+    found.expected = &self->apart.first;
     output_begin(kept);
     put_byte(kept, '{');
     Py_CLEAR(((JsonItem *)item)->kept); /* that of another model */
@@ -810,28 +965,83 @@ decode_item(ItemDecoder *self, PyObject *item, Py_ssize_t *marked)
 }
 
 static PyObject *
-decoder_decode(ItemDecoder *self, PyObject *items)
+decode_item_whole(ItemDecoder *self, PyObject *item, Py_ssize_t *marked)
+{
+    return decode_item(self, item, marked, NULL);
+}
+
+/* Return the values of an item and what is given apart; otherwise as `decode_item`. */
+static PyObject *
+decode_item_apart(ItemDecoder *self, PyObject *item, Py_ssize_t *marked)
+{
+    PyObject *apart = PyDict_New();
+    PyObject *values = apart == NULL ? NULL : decode_item(self, item, marked, apart);
+    if (values == NULL || values == Py_None) {
+        Py_XDECREF(apart);
+        return values;
+    }
+    return Py_BuildValue("NN", values, apart);
+}
+
+/* Return what a function makes of each item. */
+static PyObject *
+decode_page(ItemDecoder *self, PyObject *items, Py_ssize_t *marked,
+            PyObject *(*decode)(ItemDecoder *, PyObject *, Py_ssize_t *))
 {
     if (!PyList_Check(items) && !PyTuple_Check(items)) {
         PyErr_SetString(PyExc_TypeError, "a list or tuple of items expected");
         return NULL;
     }
-    Py_ssize_t before = self->unknown, marked = 0;
     PyObject *page = PyList_New(0);
     for (Py_ssize_t i = 0; page != NULL && i < PySequence_Fast_GET_SIZE(items); i++) {
         PyObject *item = PySequence_Fast_GET_ITEM(items, i);
         Py_INCREF(item); /* functions are called, which may do anything */
-        PyObject *values = decode_item(self, item, &marked);
+        PyObject *values = decode(self, item, marked);
         Py_DECREF(item);
         if (values == NULL || PyList_Append(page, values) < 0) {
             Py_CLEAR(page);
         }
         Py_XDECREF(values);
     }
+    return page;
+}
+
+static PyObject *
+decoder_decode(ItemDecoder *self, PyObject *items)
+{
+    Py_ssize_t before = self->unknown, marked = 0;
+    PyObject *page = decode_page(self, items, &marked, decode_item_whole);
     return page == NULL ? NULL : Py_BuildValue("Nnn", page, self->unknown - before, marked);
 }
 
+static PyObject *
+decoder_decode_apart(ItemDecoder *self, PyObject *items)
+{
+    Py_ssize_t before = self->unknown, marked = 0;
+    PyObject *page = decode_page(self, items, &marked, decode_item_apart);
+    return page == NULL ? NULL : Py_BuildValue("Nn", page, self->unknown - before);
+}
+
+static PyObject *
+decoder_put_plain(ItemDecoder *self, PyObject *const *args, Py_ssize_t number)
+{
+    if (number != 2 || !PyDict_CheckExact(args[0]) || !PyDict_CheckExact(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "two dicts expected");
+        return NULL;
+    }
+    Py_ssize_t put = put_fields(self, &self->apart, args[0], args[1]);
+    if (put >= 0 && add_absent(&self->apart, args[1]) < 0) {
+        put = -1;
+    }
+    return put < 0 && PyErr_Occurred() ? NULL : PyBool_FromLong(put == PyDict_GET_SIZE(args[0]));
+}
+
 static PyMethodDef decoder_methods[] = {
+    {"decode_apart", (PyCFunction)decoder_decode_apart, METH_O,
+     "Return of each item name -> value, and stored name -> plain value of what is given apart, or None where the item "
+     "is left to others; and how many members of nested values were left out."},
+    {"put_plain", (PyCFunction)(void (*)(void))decoder_put_plain, METH_FASTCALL,
+     "Put what is made of plain values among other values; return False where that is left to others."},
     {"decode", (PyCFunction)decoder_decode, METH_O,
      "Return of each item name -> value, or None where the item is left to others; how many members of nested values "
      "were left out; and how many items have the mark."},

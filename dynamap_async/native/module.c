@@ -14,6 +14,7 @@ PyInit__codec(void)
 {
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL && (PyModule_AddType(module, &JsonItemType) < 0 || PyModule_AddType(module, &AnswerReaderType) < 0 ||
+                           PyModule_AddType(module, &AttributesAtHandType) < 0 ||
                            PyModule_AddType(module, &ItemDecoderType) < 0 ||
                            PyModule_AddType(module, &ItemEncoderType) < 0)) {
         Py_CLEAR(module);

@@ -17,6 +17,7 @@ typedef struct {
 
 extern PyTypeObject JsonItemType;
 extern PyTypeObject AnswerReaderType;
+extern PyTypeObject AttributesAtHandType;
 extern PyTypeObject ItemDecoderType;
 extern PyTypeObject ItemEncoderType;
 

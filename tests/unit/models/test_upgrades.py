@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime as datetime_module
+import json
 import time
 import uuid
 from collections.abc import Callable
@@ -773,6 +774,35 @@ def test_updates_are_refused_however_a_downgrade_names_what_it_changes(name: str
     with pytest.raises(ExpressionError, match=f"Named.{name} is stored in another form"):
         Update(Named, "k").set(getattr(Named, name), None)
     Update(Named, "k").set(Named.other, "x")
+
+
+def items() -> list[str]:
+    return ["other"]
+
+
+def test_what_pythons_own_functions_name_is_no_attribute_nor_is_a_method_of_a_functions_name() -> None:
+    class Parsed(Model, table="parsed", schema_version=2, writes=1):
+        key: PartitionKey[str]
+        note: Attr[str | None] = attr(default=None)
+        idx: Attr[str | None] = attr(default=None)
+        other: Attr[str | None] = attr(default=None)
+
+        @upgrade(to=2)
+        @staticmethod
+        def forward(item: StoredItem) -> None:
+            item["note"] = json.loads(item.pop("text"))["note"]
+
+        @downgrade(to=1)
+        @staticmethod
+        def back(item: StoredItem) -> None:
+            item["text"] = json.dumps({"note": item.pop("note"), "names": list(RENAMED.items())})
+
+    assert "idx" in json.loads.__code__.co_varnames + json.JSONDecoder.raw_decode.__code__.co_varnames
+    upgrades = definition_of(Parsed).items.upgrades
+    assert upgrades is not None
+    assert upgrades.touched == {"note", "text", "names", *RENAMED, *RENAMED.values()}
+    for name in ("idx", "other"):
+        Update(Parsed, "k").set(getattr(Parsed, name), "x")
 
 
 def test_a_downgrade_that_raises_names_itself_and_the_cause() -> None:

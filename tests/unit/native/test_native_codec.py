@@ -269,6 +269,101 @@ def test_a_malformed_plain_value_is_left_to_the_codec_in_python(odd: Any) -> Non
     assert decoder(items_in({"it": {"M": {"a": odd}}}))[0] == [None]
 
 
+def decoder_apart() -> Any:
+    """Return a decoder that gives three attributes apart, of which two are fields."""
+    assert NATIVE is not None
+    text = ("text", "S", None, None, None, False)
+    texts = ("list", "L", None, text, None, False)
+    plain_form = ("any", "", decode_any, None, None, False)
+    return NATIVE.item_decoder(
+        ((("id", "id", text, None, False),), (), True),
+        apart=(
+            (
+                ("texts", "its texts", texts, None, False),
+                ("old", "", plain_form, None, False),
+                ("maybe", "maybe", text, lambda: "none", False),
+            ),
+            (("its texts", list),),
+            True,
+        ),
+        plain=plain_form,
+    )
+
+
+@native
+def test_a_decoder_gives_some_attributes_apart_as_plain_values() -> None:
+    usual = {"id": {"S": "a"}, "texts": {"L": [{"S": "x"}]}, "more": {"S": "y"}, "old": {"M": {"n": {"N": "1.5"}}}}
+    page, unknown = decoder_apart().decode_apart(items_in(usual, {"id": {"S": "b"}}, {"id": {"N": "1"}}, {"old": {}}))
+    assert page == [({"id": "a"}, {"texts": ["x"], "old": {"n": Decimal("1.5")}}), ({"id": "b"}, {}), None, None]
+    assert unknown == 0
+    assert decoder_apart().decode_apart([usual]) == ([None], 0)
+
+
+@native
+@pytest.mark.parametrize(
+    ("given", "put"),
+    [
+        ({"texts": ["x"]}, {"its texts": ["x"]}),
+        ({"texts": ["x"], "old": 1}, {"its texts": ["x"]}),
+        ({"old": None}, {"its texts": []}),
+        ({"maybe": None}, {"its texts": [], "maybe": "none"}),
+        ({"maybe": "x"}, {"its texts": [], "maybe": "x"}),
+        ({}, {"its texts": []}),
+        ({"texts": [1]}, None),
+        ({"texts": ("x",)}, None),
+        ({"texts": None}, None),
+        ({"old": 1.5}, None),
+        ({"old": []}, None),
+        ({"texts": ["x"], "more": 1}, None),
+    ],
+)
+def test_a_decoder_puts_plain_values_among_others_or_leaves_that_to_others(given: Any, put: Any) -> None:
+    values: dict[str, Any] = {}
+    assert decoder_apart().put_plain(given, values) == (put is not None)
+    assert put is None or values == put
+
+
+@native
+def test_a_decoder_refuses_what_it_cannot_give_apart() -> None:
+    assert NATIVE is not None
+    with pytest.raises(TypeError, match="plain form"):
+        NATIVE.item_decoder(((), (), True), apart=((), (), True))
+    with pytest.raises(TypeError, match="two dicts"):
+        decoder_apart().put_plain([], {})
+    with pytest.raises(TypeError, match="list or tuple"):
+        decoder_apart().decode_apart({})
+
+
+@native
+def test_giving_attributes_apart_leaves_no_memory_behind() -> None:
+    decoder = decoder_apart()
+    olds = [{"S": "x"}, {"N": "1.5"}, {"L": [{"SS": ["a"]}]}]
+    pages = [{"id": {"S": "a"}, "texts": {"L": [{"S": "a text" * each}]}, "old": olds[each]} for each in range(3)]
+    unusual = {"texts": {"L": []}, "old": {"S": "x"}, "id": {"N": "1"}}
+
+    def read_pages() -> None:
+        for _ in range(100):
+            for each in decoder.decode_apart(items_in(*pages, unusual))[0]:
+                if each is not None:
+                    values, apart = each
+                    decoder.put_plain(apart, values)
+                    decoder.put_plain({"texts": [object()], "old": [apart]}, values)
+
+    read_pages()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        read_pages()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(5):
+            read_pages()
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 4_000
+    finally:
+        tracemalloc.stop()
+
+
 @native
 def test_reading_leaves_no_memory_behind() -> None:
     decode = definition_of(Thing).items.decode

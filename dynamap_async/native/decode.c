@@ -81,6 +81,9 @@ typedef struct {
     Py_ssize_t *expected; /* which of these comes next, probably */
 } Found;
 
+/* The class Decimal of Python's module decimal. */
+static PyObject *decimal_type = NULL;
+
 /* How many bytes of JSON are kept: of what is longer, most is text, which decoded values share with the instance. */
 #define LONGEST_KEPT 1000
 
@@ -350,6 +353,40 @@ usual_float(Text at, Text close)
     return PyFloat_FromDouble(negative ? -result : result);
 }
 
+/* Return a number as a plain value: an int, or a Decimal of up to 18 digits on each side of the point, the last of
+   which is not 0; UNUSUAL for another one. */
+static PyObject *
+plain_number(Text begin, Text close)
+{
+    PyObject *made = usual_integer(begin, close);
+    if (made != UNUSUAL || PyErr_Occurred()) {
+        return made;
+    }
+    Text at = begin + (*begin == '-'), point = NULL;
+    for (Text here = at; here < close; here++) {
+        if (*here == '.' && point == NULL) {
+            point = here;
+        }
+        else if (*here < '0' || *here > '9') {
+            return UNUSUAL;
+        }
+    }
+    if (point == NULL || point == at || point - at > 18 || close - point < 2 || close - point > 19 || close[-1] == '0') {
+        return UNUSUAL;
+    }
+    return PyObject_CallFunction(decimal_type, "s#", begin, (Py_ssize_t)(close - begin));
+}
+
+static PyObject *
+read_plain_number(Text *at, Text end)
+{
+    int holds;
+    Text begin = *at + 1;
+    Text close = text_end(begin, end, &holds, 1);
+    *at = close + 1;
+    return plain_number(begin, close);
+}
+
 static PyObject *
 read_number(ItemDecoder *self, Form *form, Text *at, Text end)
 {
@@ -486,12 +523,17 @@ read_map(ItemDecoder *self, Form *of, Text *at, Text end)
 static PyObject *
 read_any_content(ItemDecoder *self, Form *form, Text tag, Text *at, Text end)
 {
-    static Form INT = {.kind = INTEGER};
+    if (strncmp(tag, "SS\"", 3) == 0 && **at == '[') {
+        PyObject *texts = read_texts(self, at, end);
+        PyObject *made = texts == NULL ? NULL : PySet_New(texts);
+        Py_XDECREF(texts);
+        return made;
+    }
     switch (tag[1] == '"' ? tag[0] : '"') {
     case 'S':
         return **at == '"' ? read_text(self, at, end) : UNUSUAL;
     case 'N':
-        return **at == '"' ? read_number(self, &INT, at, end) : UNUSUAL;
+        return **at == '"' ? read_plain_number(at, end) : UNUSUAL;
     case 'M':
         return **at == '{' ? read_map(self, form, at, end) : UNUSUAL;
     case 'L':
@@ -704,16 +746,72 @@ read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found)
 
 static PyObject *take_fields(ItemDecoder *self, Fields *fields, PyObject *plain);
 
-/* Return whether a value is a whole number that can surely be stored. */
-static int
-is_usual_integer(PyObject *value)
+/* Return the text that a number is stored as; UNUSUAL for what is none, and for one that may be outside of all limits. */
+static PyObject *
+number_text(PyObject *value)
 {
-    int overflow = 0;
-    if (PyLong_CheckExact(value)) {
-        PyLong_AsLongLongAndOverflow(value, &overflow);
-        return !overflow;
+    if (!PyLong_CheckExact(value) && (PyObject *)Py_TYPE(value) != decimal_type) {
+        return UNUSUAL;
     }
-    return 0;
+    PyObject *text = PyObject_Str(value);
+    Py_ssize_t length;
+    Text begin = text == NULL ? NULL : PyUnicode_AsUTF8AndSize(text, &length);
+    if (begin == NULL) {
+        Py_XDECREF(text);
+        return NULL;
+    }
+    /* Without an exponent, 38 characters cannot hold too many digits. */
+    int usual = length <= 38 && strspn(begin, "-.0123456789") == (size_t)length;
+    if (usual && memchr(begin, '.', (size_t)length) != NULL) {
+        while (begin[length - 1] == '0') {
+            length--;
+        }
+        length -= begin[length - 1] == '.';
+    }
+    PyObject *made = UNUSUAL;
+    if (usual && !(length == 2 && memcmp(begin, "-0", 2) == 0)) {
+        made = PyUnicode_FromStringAndSize(begin, length);
+    }
+    Py_DECREF(text);
+    return made;
+}
+
+/* Return the value of a form of numbers, or a plain number for any other, of a plain value that is a number. */
+static PyObject *
+take_number(Form *form, PyObject *plain)
+{
+    PyObject *text = number_text(plain), *made = UNUSUAL;
+    Py_ssize_t length;
+    Text begin = text == NULL ? NULL : PyUnicode_AsUTF8AndSize(text, &length);
+    if (begin != NULL && form->kind != TEXT) {
+        made = form->kind == INTEGER    ? usual_integer(begin, begin + length)
+               : form->kind == FLOATING ? usual_float(begin, begin + length)
+                                        : plain_number(begin, begin + length);
+    }
+    if (begin != NULL && made == UNUSUAL && !PyErr_Occurred() && (form->kind == TEXT || form->keeps)) {
+        made = Py_NewRef(text);
+    }
+    Py_XDECREF(text);
+    return made;
+}
+
+/* Return the texts of a set that is not empty in their order; UNUSUAL for other values. */
+static PyObject *
+take_texts(PyObject *plain)
+{
+    if (!PyAnySet_CheckExact(plain) || PySet_GET_SIZE(plain) == 0) {
+        return UNUSUAL;
+    }
+    PyObject *made = PySequence_List(plain);
+    for (Py_ssize_t i = 0; made != NULL && i < PyList_GET_SIZE(made); i++) {
+        if (!PyUnicode_CheckExact(PyList_GET_ITEM(made, i))) {
+            Py_CLEAR(made);
+        }
+    }
+    if (made != NULL && PyList_Sort(made) < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
 }
 
 /* Return the value of a form that is stored as a plain value is; UNUSUAL where that is left to others.
@@ -728,16 +826,24 @@ take_value(ItemDecoder *self, Form *form, PyObject *plain)
     case OPTIONAL:
         return plain == Py_None ? Py_NewRef(plain) : take_value(self, form->inner, plain);
     case ANY:
-        return PyUnicode_CheckExact(plain) || PyBool_Check(plain) || plain == Py_None || is_usual_integer(plain)
-                   ? Py_NewRef(plain)
-                   : UNUSUAL;
+        return PyUnicode_CheckExact(plain) || PyBool_Check(plain) || plain == Py_None ? Py_NewRef(plain)
+                                                                                      : take_number(form, plain);
     case INTEGER:
-        return is_usual_integer(plain) ? Py_NewRef(plain) : UNUSUAL;
+    case FLOATING:
+        return take_number(form, plain);
     case BOOLEAN:
         return PyBool_Check(plain) ? Py_NewRef(plain) : UNUSUAL;
     case TEXT:
         if (strcmp(form->tag, "S") == 0 && PyUnicode_CheckExact(plain)) {
             made = Py_NewRef(plain);
+        }
+        else if (strcmp(form->tag, "N") == 0) {
+            made = take_number(form, plain);
+        }
+        break;
+    case TEXTS:
+        if (strcmp(form->tag, "SS") == 0) {
+            made = take_texts(plain);
         }
         break;
     case LIST:
@@ -1059,3 +1165,12 @@ PyTypeObject ItemDecoderType = {
     .tp_clear = (inquiry)decoder_clear,
     .tp_methods = decoder_methods,
 };
+
+int
+decode_begin(void)
+{
+    PyObject *module = PyImport_ImportModule("decimal");
+    decimal_type = module == NULL ? NULL : PyObject_GetAttrString(module, "Decimal");
+    Py_XDECREF(module);
+    return decimal_type == NULL ? -1 : 0;
+}

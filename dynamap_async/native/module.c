@@ -13,11 +13,14 @@ PyMODINIT_FUNC
 PyInit__codec(void)
 {
     PyObject *module = PyModule_Create(&definition);
-    if (module != NULL && (PyModule_AddType(module, &JsonItemType) < 0 || PyModule_AddType(module, &AnswerReaderType) < 0 ||
-                           PyModule_AddType(module, &AttributesAtHandType) < 0 ||
-                           PyModule_AddType(module, &ItemDecoderType) < 0 ||
-                           PyModule_AddType(module, &ItemEncoderType) < 0)) {
+    PyTypeObject *types[] = {&JsonItemType, &AnswerReaderType, &AttributesAtHandType, &ItemDecoderType, &ItemEncoderType};
+    if (module != NULL && decode_begin() < 0) {
         Py_CLEAR(module);
+    }
+    for (size_t i = 0; module != NULL && i < sizeof(types) / sizeof(types[0]); i++) {
+        if (PyModule_AddType(module, types[i]) < 0) {
+            Py_CLEAR(module);
+        }
     }
     return module;
 }

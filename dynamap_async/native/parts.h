@@ -21,6 +21,9 @@ extern PyTypeObject AttributesAtHandType;
 extern PyTypeObject ItemDecoderType;
 extern PyTypeObject ItemEncoderType;
 
+/* Find what the decoder needs of Python; return -1, with an error set, where that fails. */
+int decode_begin(void);
+
 /* Return an item, which holds a reference to the bytes that it is in. */
 PyObject *json_item(PyObject *source, Text begin, Text end);
 

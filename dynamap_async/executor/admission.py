@@ -312,7 +312,7 @@ class Admission:
                 waiting = governor.delivered(place, each.halves / 2, requests, now) or waiting
         if waiting:
             self._look_again()
-        if (governor.governed or ticket is not None) and governor.changed:
+        if (governor.governed or ticket is not None) and governor.changes:
             self._tell_of_changes(now)
         if governor.tables > self._most_tables:
             self._make_room(now)
@@ -355,7 +355,11 @@ class Admission:
         Args:
             chunk: what is to be sent.
         """
-        return chunk.waits or self.governor.brings_soon(chunk.asked, chunk.size, chunk.json_bytes)
+        if chunk.waits:
+            return True
+        soon, indexed = self.governor.brings_soon(chunk.asked, chunk.size, chunk.json_bytes)
+        # Otherwise those without an entry would wait for units of the index.
+        return soon and (not indexed or chunk.is_in_all_indexes())
 
     def take_apart(self, call: Call, requests: Sequence[Request]) -> Sequence[Ticket | None]:
         """Return the tickets of the requests of a chunk, which have its units from now on; Nones where it has none."""
@@ -515,7 +519,7 @@ class Admission:
         if self._policy.enabled and is_metered(finished.request):
             now = _now()
             self._record_finished(finished, unreported, verdict_of(finished), now)
-            if self.governor.changed:
+            if self.governor.changes:
                 self._tell_of_changes(now)
             if isinstance(finished.error, ResourceNotFoundError):
                 self._missing(tables_of(finished.request))

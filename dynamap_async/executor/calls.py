@@ -84,6 +84,10 @@ class Chunk(ABC):
     def requests(self) -> Sequence[Request]:
         """Return the request of each item; asked for once, where it is taken apart."""
 
+    def is_in_all_indexes(self) -> bool:
+        """Return whether all of its items have entries in all global indexes, as far as can be told."""
+        return True
+
     @abstractmethod
     def takes(self, answer: Body) -> bool:
         """Take the answer of the call, if it is plain: it says of each item what became of it, and no more.

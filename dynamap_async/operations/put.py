@@ -198,7 +198,7 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         table, target = self._table_and_target(context)
         write_id = None if self._definition.write_id is None else write_id_in(self._definition, self._stored)
         content, members = {"Item": self._sent(context)}, self._definition.index_members
-        unindexed = partial(_indexes_without, self._json, members) if members else None
+        unindexed = partial(indexes_without, self._json, members) if members else None
         return self._request("PutItem", table, target, content, self._guards(context), write_id, unindexed)
 
     def part(self, context: Context) -> Part:
@@ -263,11 +263,15 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         remember(self._item, self._json)
 
 
-def _indexes_without(json: bytes, members: IndexMembers) -> tuple[str, ...]:
+def indexes_without(json: bytes, members: IndexMembers) -> tuple[str, ...]:
     """Return the global indexes in which an item has no entry.
 
     Its JSON is searched, not read: a map inside of it that has a member of the same name passes for the attribute,
     and the write is expected to take more than it does.
+
+    Args:
+        json: the JSON of the item.
+        members: the indexes, as ``Definition.index_members`` has them.
     """
     return tuple([index for index, needed in members if not all(member in json for member in needed)])
 

@@ -19,6 +19,7 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import ConditionalCheckFailedError, ServiceError, ThrottledError
+from dynamap_async.executor.lanes import Lane
 
 LEARNED, UNPACED = CapacityPolicy(), CapacityPolicy(enabled=False)
 KNOWN = CapacityPolicy(limits=Throughput(read=50_000, write=50_000))
@@ -265,11 +266,11 @@ class Place(Model, table="places", throughput=Throughput(read=1000, write=1000))
 
 
 class Indexed(Table):
-    """A table of 1,000 units with an index of 10."""
+    """A table of 1,000 units with an index of 10, or so many."""
 
-    def __init__(self):
+    def __init__(self, index=10):
         super().__init__(1000)
-        self.index = Table(10)
+        self.index = Table(index)
 
     async def send(self, request):
         await asyncio.sleep(0.02)
@@ -310,3 +311,29 @@ async def test_a_put_without_an_entry_in_an_index_does_not_wait_for_that_index(l
         waiting.cancel()
         await asyncio.wait([waiting])
         assert max(times) < 0.05
+
+
+class Town(Model, table="places", throughput=Throughput(read=1000, write=1000)):
+    name: PartitionKey[str]
+    city: Attr[str | None] = attr(default=None)
+
+    by_city = GlobalIndex(partition_key="city", throughput=Throughput(read=500, write=500))
+
+
+@pytest.mark.parametrize("every", [1, 2])
+async def test_calls_wait_as_a_whole_for_an_index_where_all_their_items_are_in_it(monkeypatch, every):
+    alone, submit = 0, Lane.submit
+
+    def submit_one(lane, *args, **kwargs):
+        nonlocal alone
+        alone += 1
+        return submit(lane, *args, **kwargs)
+
+    monkeypatch.setattr(Lane, "submit", submit_one)
+    table = Indexed(500)
+    async with Session(transport=table, capacity=CapacityPolicy(limits="declared")) as session:
+        towns = [Town(name=f"{n}", city=None if n % every else "Oslo") for n in range(3000)]
+        await session.put_many(towns[:500])  # what it takes of the index is known then
+        alone = 0
+        assert await session.put_many(towns[500:]) == 2500
+    assert (alone == 0) == (every == 1)

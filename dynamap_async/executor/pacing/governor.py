@@ -97,7 +97,7 @@ class Governor:
         """Those that take much."""
         self.governed: Final[set[str]] = set()
         """The tables whose requests need tickets."""
-        self._changes: list[tuple[TableOrIndex, Bucket, PaceState]] = []
+        self.changes: list[tuple[TableOrIndex, Bucket, PaceState]] = []
         """The buckets of which something else is believed than before, with that, and nobody was told of it."""
 
     @property
@@ -128,16 +128,11 @@ class Governor:
 
     def _look_at(self, place: TableOrIndex, bucket: Bucket, now: float) -> None:
         if (before := bucket.changes(now)) is not None:
-            self._changes.append((place, bucket, before))
-
-    @property
-    def changed(self) -> bool:
-        """Whether anything else is believed of a bucket than before, of which nobody was told."""
-        return bool(self._changes)
+            self.changes.append((place, bucket, before))
 
     def take_changes(self) -> Sequence[tuple[TableOrIndex, Bucket, PaceState]]:
         """Return the buckets of which something else is believed than before, each with what that was, once."""
-        changes, self._changes = self._changes, []
+        changes, self.changes = self.changes, []
         return changes
 
     def statistics(self, now: float) -> tuple[BucketStatistics, ...]:
@@ -235,10 +230,8 @@ class Governor:
         draws = tuple([(self.bucket(place, now), units) for place, units in estimate.units.items()])
         return Ticket(draws, priority, estimate, patient=False)
 
-    def brings_soon(self, request: Request, requests: int, json_bytes: int) -> bool:
-        """Return whether the units of requests that travel together come soon, and are the table's alone.
-
-        What takes units of an index is looked at one by one: others of its kind may have no entry there.
+    def brings_soon(self, request: Request, requests: int, json_bytes: int) -> tuple[bool, bool]:
+        """Return whether the units come soon that requests wait for which travel together; whether some are an index's.
 
         Args:
             request: what each of them is, but for its item.
@@ -246,13 +239,11 @@ class Governor:
             json_bytes: the length of the JSON of what they write.
         """
         units = self.estimates.of_chunk(request, requests, json_bytes).units
-        if len(units) != 1:
-            return False
-        ((place, needed),) = units.items()
-        bucket = self._buckets.get(place.table, {}).get(place)
-        if bucket is None or bucket.pace.rate is None:
-            return False
-        return not bucket.pace.trying and needed <= bucket.pace.rate * _SOON_SECONDS
+        buckets = self._buckets.get(request.table, {})
+        paces = [(buckets[place].pace, needed) for place, needed in units.items() if place in buckets]
+        limited = [(pace, pace.rate, needed) for pace, needed in paces if pace.rate is not None]
+        soon = all(not pace.trying and needed <= rate * _SOON_SECONDS for pace, rate, needed in limited)
+        return bool(limited) and soon, any(place.index_name is not None for place in units)
 
     def split(self, ticket: Ticket, requests: Sequence[Request]) -> list[Ticket]:
         """Return the tickets of requests that are looked at one by one after all: each with its part of the units."""

@@ -239,7 +239,7 @@ class UnitQueue:
 
     def waiting_by_bucket(self) -> Mapping[Bucket, tuple[Priority, ...]]:
         """Return each bucket that is waited for, and by whom."""
-        return self._queues.waiting() if self._queues else {}
+        return self._queues.waiting()
 
     def refill(self, bucket: Bucket, now: float) -> None:
         """Let one bucket fill up to now."""

@@ -14,7 +14,7 @@ import orjson
 from dynamap_async.models import Definition, Model, definition_of, remember_texts
 from dynamap_async.operations import Delete, Put
 from dynamap_async.operations.delete import delete_of_key
-from dynamap_async.operations.put import put_of_encoded
+from dynamap_async.operations.put import indexes_without, put_of_encoded
 from dynamap_async.planning import subclass_definitions
 from dynamap_async.request import Request
 from dynamap_async.session.bulk.parts import BulkChunk, ChunkPart, ItemRequest
@@ -103,6 +103,10 @@ class PlainWrites(ABC):
     def entries(self, writes: Sequence[PlainWrite]) -> Any:
         """Return what a call says of several."""
 
+    def is_in_all_indexes(self, write: PlainWrite) -> bool:
+        """Return whether the item has an entry in each global index; of what is removed that is not known."""
+        return True
+
     def acknowledged(self, writes: Sequence[PlainWrite]) -> None:  # noqa: B027 - of a removal there is nothing to note
         """Record that several were carried out."""
 
@@ -134,6 +138,10 @@ class PlainPuts(PlainWrites):
             return [{"PutRequest": {"Item": orjson.loads(write.text)}} for write in writes]
         texts = b'}},{"PutRequest":{"Item":'.join([write.text for write in writes])
         return orjson.Fragment(b'[{"PutRequest":{"Item":' + texts + b"}}]")
+
+    def is_in_all_indexes(self, write: PlainWrite) -> bool:
+        """Return whether the item has an entry in each global index."""
+        return not indexes_without(write.text, self.definition.index_members)
 
     def acknowledged(self, writes: Sequence[PlainWrite]) -> None:
         """Let the instances remember what is stored."""
@@ -198,6 +206,10 @@ class WriteChunk(BulkChunk):
     def take_apart(self) -> list[ItemRequest[Any]]:
         """Return the PutItem or DeleteItem request of each item."""
         return [write.asked() for write in self.writes]
+
+    def is_in_all_indexes(self) -> bool:
+        """Return whether all items have entries in all global indexes, as far as can be told."""
+        return all(write.how.is_in_all_indexes(write) for write in self.writes)
 
     def takes(self, answer: Body) -> bool:
         """Return whether no item is left over."""

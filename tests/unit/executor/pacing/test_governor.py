@@ -200,15 +200,25 @@ def test_refusals_of_what_waited_for_another_place_count_from_the_first_one():
 
 @pytest.mark.parametrize(("limit", "soon"), [(10.0, False), (249.0, False), (250.0, True), (40_000.0, True)])
 def test_requests_that_travel_together_wait_together_where_their_units_come_within_a_tenth_of_a_second(limit, soon):
-    assert known(limit).brings_soon(PUT, 25, 2_500) is soon
+    assert known(limit).brings_soon(PUT, 25, 2_500) == (soon, False)
 
 
-def test_requests_that_travel_together_do_not_wait_together_for_units_of_an_index():
+@pytest.mark.parametrize(
+    ("table", "index", "soon"),
+    [
+        (10_000.0, 250.0, True),
+        (10_000.0, 100.0, False),
+        (100.0, 10_000.0, False),
+        (None, 250.0, True),
+        (None, None, False),
+    ],
+)
+def test_units_of_an_index_for_requests_that_travel_together_have_to_come_as_soon(table, index, soon):
     made = known()
-    made.know("t", {(None, True): 10_000.0, ("i", True): 10_000.0}, 0.0)
-    ticket = made.take_chunk(PUT, 25, 2_500, INTERACTIVE, 1.0)
+    made.know("t", {(None, True): table, ("i", True): index}, 0.0)
+    ticket = made.chunk_ticket(PUT, 25, 2_500, INTERACTIVE, 1.0)
     made.record_spent([ticket], {TABLE: 25.0, INDEX: 20.0}, 25, 1.0)
-    assert not made.brings_soon(PUT, 25, 2_500)
+    assert made.brings_soon(PUT, 25, 2_500) == (soon, True)
 
 
 def test_requests_that_travel_together_do_not_wait_together_while_it_is_found_out_why_most_is_refused():
@@ -218,7 +228,7 @@ def test_requests_that_travel_together_do_not_wait_together_while_it_is_found_ou
         pace.served(10.0, 10, step / 100, step / 100)
         pace.refused(10, step / 100, step / 100)
     assert (pace.trying, pace.rate) == (True, 100)
-    assert not made.brings_soon(PUT, 5, 500)
+    assert made.brings_soon(PUT, 5, 500) == (False, False)
     pace.know(100.0)
     assert not pace.trying
-    assert made.brings_soon(PUT, 5, 500)
+    assert made.brings_soon(PUT, 5, 500) == (True, False)

@@ -133,7 +133,7 @@ def work_takes_the_same_time(request: pytest.FixtureRequest, monkeypatch: pytest
 
     When work pauses for other tasks must not depend on the machine's load, nor how long a retry waits on chance.
     """
-    if request.node.get_closest_marker("virtual_clock"):
+    if request.node.get_closest_marker("virtual_clock") or "virtual_clock" in request.fixturenames:
         random.seed(request.node.nodeid)
         looks = count()
         clock = SimpleNamespace(perf_counter=lambda: next(looks) / 100_000)

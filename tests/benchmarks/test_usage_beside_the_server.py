@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from types import SimpleNamespace
 
 import pytest
 
@@ -78,14 +77,7 @@ async def outcome(awaitable, cancel_after):
 
 
 @pytest.mark.parametrize(("cancelled", "lost", "unsent"), [(0.03, 0.0, 0.0), (0.0, 0.02, 0.02), (0.02, 0.01, 0.01)])
-def test_usage_is_within_half_a_percent_of_what_the_server_sold(
-    virtual_clock, monkeypatch, library, wire, cancelled, lost, unsent
-):
-    # Which writes are lost, and what is known of their like by then, must not depend on the tests before, or on the
-    # machine: backoffs are drawn, and work pauses after a time that it took.
-    random.seed(7)
-    for module in ("turns", "session.bulk.flow"):
-        monkeypatch.setattr(f"dynamap_async.{module}.time", SimpleNamespace(perf_counter=lambda: 0.0))
+def test_usage_is_within_half_a_percent_of_what_the_server_sold(virtual_clock, library, wire, cancelled, lost, unsent):
     with asyncio.Runner(loop_factory=virtual_clock) as runner:  # without asyncio's debug mode: a thousand operations
         runner.run(used(library, cancelled, wire(library, lost=lost, unsent=unsent)))
 

@@ -19,6 +19,8 @@ FAULTS = {"/refuse": 0.033, "/fail": 0.167}
 """Path -> part of the requests: a fifth of them fails, a sixth of that because capacity is short."""
 COUNTERS = 5_000
 AMPLE_UNITS = 50_000
+ENDLESS_UNITS = 10**7
+"""So many that a load of any speed takes but a part of them: of fewer, a known limit holds it back."""
 OUTAGE_SECONDS = 2.0
 SMALL_UNITS = 5
 SMALL_ITEMS = 60
@@ -28,13 +30,13 @@ PUSHED = {"pushed": (100, 1_000), "crowded": (25, 250)}
 IDLE_SECONDS = 3.0
 OPERATIONS = 1_600
 FREE_ROUNDS = 9
-"""Of so many processes each the cheapest counts: the machine runs some of them at two thirds of its speed."""
 TURNS = 3
 """How often both are asked, where one is divided by the other: the machine's speed changes by more than a goal."""
 SURE_TURNS = 9
 """How often where the goal is within a part in a hundred: three turns alone differ by more."""
 WARM_SECONDS = 0.5
-FREE_ITEMS = {"load": 8_000, "push": 3_000}
+FREE = {"load": (8_000, 0), "push": (3_000, 64)}
+"""Figure -> how many items are written, and by how many tasks; by one call where there are none."""
 
 
 async def unrelated(table: Simulated, variant: Variant, effort: Effort) -> Figures:
@@ -192,19 +194,14 @@ async def budgets(table: Simulated, variant: Variant, _effort: Effort) -> Figure
 
 
 async def free(table: Simulated, variant: Variant, _effort: Effort) -> Figures:
-    """Write to a table that has units for everything, by turns with pacing and without; CPU: the least of the runs.
+    """Write to a table that has units for everything, by turns with pacing and without; CPU: the least of the rounds.
 
     What the first calls of a process load, and find out about the table, is not counted: the clients are warm.
     """
-    await table.provision(AMPLE_UNITS, AMPLE_UNITS)
+    await table.provision(ENDLESS_UNITS, ENDLESS_UNITS)
     figures: Figures = {}
-    for job, items in FREE_ITEMS.items():
-        task = Task(20.0, "push" if job == "push" else "load", items, tasks=64, warm_seconds=WARM_SECONDS)
-        runs: dict[str, list[float]] = {UNPACED.label: [], variant.label: []}
-        for _ in range(FREE_ROUNDS):
-            for each in (UNPACED, variant):
-                (told,) = await work(table, each, [task], burst_spent=False)
-                runs[each.label].append(told["cpu_us"])
-        figures[f"{job}_cpu_us"] = min(runs[variant.label])
-        figures[f"{job}_cpu_us_unpaced"] = min(runs[UNPACED.label])
+    for name, (items, tasks) in FREE.items():
+        task = Task(60.0, "free", items, tasks, rounds=FREE_ROUNDS, warm_seconds=WARM_SECONDS)
+        (told,) = await work(table, variant, [task], burst_spent=False)
+        figures |= {f"{name}_{figure}": told[figure] for figure in ("cpu_us", "cpu_us_unpaced")}
     return figures

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
-Job = Literal["load", "push", "count", "handle", "usage", "budgets"]
+Job = Literal["load", "push", "free", "count", "handle", "usage", "budgets"]
 JOBS: tuple[str, ...] = get_args(Job)
 
 
@@ -33,9 +33,12 @@ class Task:
     """The longest time of a load; how long everything else goes on."""
     job: Job = "load"
     items: int = 0
-    """How many are written: by ``load`` and ``count``; by ``handle`` in the background; by ``push`` at the most."""
+    """How many are written: by ``load`` and ``count``, by ``free`` in each round, by ``handle`` in the background; by
+    ``push`` at the most."""
     tasks: int = 0
-    """How many push, count or handle at the same time."""
+    """How many push, count or handle at the same time; ``free`` loads where there are none."""
+    rounds: int = 0
+    """How often ``free`` writes all of them with pacing, and as often without."""
     group: str = "load"
     """How the keys of what is written begin."""
     scans: int = 0

@@ -92,6 +92,22 @@ async def _push(client: Client, task: Task) -> dict[str, Any]:
     return await _repeat(client.put, task, task.items or sys.maxsize)
 
 
+async def _free(client: Client, task: Task) -> dict[str, Any]:
+    """Push or load by turns with pacing and without; return what an item cost each at least.
+
+    In one process, because the machine runs some processes at two thirds of its speed.
+    """
+    job = _push if task.tasks else _load_alone
+    other = client.unpaced()
+    await other.open()
+    try:
+        costs = [[(await job(each, task))["cpu_us"] for each in (client, other)] for _ in range(task.rounds)]
+    finally:
+        await other.close()
+    paced, unpaced = map(min, zip(*costs, strict=True))
+    return {"cpu_us": paced, "cpu_us_unpaced": unpaced}
+
+
 async def _count(client: Client, task: Task) -> dict[str, Any]:
     """Let tasks add to one counter after the other, each once, until it is done."""
     return await _repeat(client.count, task, task.items)
@@ -215,6 +231,7 @@ def _percentile(ordered: list[float], percent: int) -> float:
 _JOBS: dict[str, Callable[[Client, Task], Awaitable[dict[str, Any]]]] = {
     "load": _load_alone,
     "push": _push,
+    "free": _free,
     "count": _count,
     "handle": _handle_all,
     "usage": _usage,

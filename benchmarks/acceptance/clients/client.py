@@ -52,6 +52,10 @@ class Client(ABC):
         """Read the whole table in the background, in so many segments and pages of 100 items."""
         raise NotImplementedError
 
+    def unpaced(self) -> "Client":
+        """Return a client of the same library that does not pace; it is not open."""
+        raise NotImplementedError
+
     async def usage(self, tasks: int, operations: int) -> dict[str, float]:
         """Read and write, some of it in vain and some of it given up; return the units that the library counts."""
         raise NotImplementedError

@@ -70,6 +70,10 @@ class Ours(Client):
             async for _ in self._session.scan(Post).segments(segments).page_size(100):
                 pass
 
+    def unpaced(self) -> "Ours":
+        """Return one with a session that does not pace."""
+        return Ours(self._endpoint, policy="unpaced", writers=self._writers, shelved=self._shelved)
+
     async def usage(self, tasks: int, operations: int) -> dict[str, float]:
         """`session.usage`, with what is estimated."""
         return await counting.used(self._session, tasks, operations)

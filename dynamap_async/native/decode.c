@@ -850,11 +850,13 @@ take_value(ItemDecoder *self, Form *form, PyObject *plain)
         if (PyList_CheckExact(plain)) {
             made = PyList_New(0);
             for (Py_ssize_t i = 0; made != NULL && i < PyList_GET_SIZE(plain); i++) {
-                PyObject *each = take_value(self, form->inner, PyList_GET_ITEM(plain, i));
+                PyObject *given = Py_NewRef(PyList_GET_ITEM(plain, i)); /* functions may do anything */
+                PyObject *each = take_value(self, form->inner, given);
                 if (each == NULL || PyList_Append(made, each) < 0) {
                     Py_CLEAR(made);
                 }
                 Py_XDECREF(each);
+                Py_DECREF(given);
             }
         }
         break;
@@ -864,11 +866,15 @@ take_value(ItemDecoder *self, Form *form, PyObject *plain)
             Py_ssize_t place = 0;
             made = PyDict_New();
             while (made != NULL && PyDict_Next(plain, &place, &name, &value)) {
+                Py_INCREF(name);
+                Py_INCREF(value);
                 PyObject *each = PyUnicode_CheckExact(name) ? take_value(self, form->inner, value) : UNUSUAL;
                 if (each == NULL || PyDict_SetItem(made, name, each) < 0) {
                     Py_CLEAR(made);
                 }
                 Py_XDECREF(each);
+                Py_DECREF(value);
+                Py_DECREF(name);
             }
         }
         break;

@@ -646,6 +646,7 @@ ODD: dict[str, Any] = dict.fromkeys(GIVEN, PLAIN) | {
 )
 @example(fitting={}, odd={"mapping": {1: 2}}, has_flag=False)
 @example(fitting={}, odd={"integer": 10**40 + 1}, has_flag=False)
+@example(fitting={}, odd={"integer": 10**5_000}, has_flag=False)
 @example(fitting={}, odd={"decimal": "1.5"}, has_flag=False)
 @example(fitting={}, odd={"place": {"city": "x", "x": "of no field"}}, has_flag=True)
 @example(fitting={}, odd={"loose": {"city": "x", "more": "of no field"}}, has_flag=True)

@@ -45,9 +45,9 @@ what is not among the values, the item does not have."""
 if NATIVE is None:
     item_at_hand: ItemAtHand = _ItemAtHand
 else:
-    from dynamap_async.native._codec import AttributesAtHand
+    from dynamap_async.native import _codec
 
-    class _NativeItemAtHand(AttributesAtHand, MutableMapping[str, Any]):
+    class _NativeItemAtHand(_codec.AttributesAtHand, MutableMapping[str, Any]):
         """The same; a look at it takes a fifth of the time, and upgrades consist of little else."""
 
         __slots__ = ()

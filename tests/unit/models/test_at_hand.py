@@ -194,4 +194,4 @@ def test_an_older_item_takes_few_calls_beside_its_upgrades() -> None:
     finally:
         sys.setprofile(None)
     upgrades = 2
-    assert calls / len(page) < upgrades + 6
+    assert calls / len(page) < upgrades + 10  # by way of stored forms 40

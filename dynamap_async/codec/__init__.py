@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dynamap_async.codec.images import wire_item
     from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
     from dynamap_async.codec.map_keys import MapKey, map_key
-    from dynamap_async.codec.native_decoding import NativeDecode, native_apart, native_decoder
+    from dynamap_async.codec.native_decoding import Members, NativeDecode, native_apart, native_decoder
     from dynamap_async.codec.native_encoding import NativeEncode, native_encoder
     from dynamap_async.codec.nested import EMPTY_SET, OMISSIONS, Field, Nested, Omissions, nested_of, omit
     from dynamap_async.codec.numbers import number_text, parse_number
@@ -81,6 +81,7 @@ __all__ = [
     "FieldEncoding",
     "KeyRole",
     "MapKey",
+    "Members",
     "NativeDecode",
     "NativeEncode",
     "Nested",
@@ -163,7 +164,7 @@ _HOMES: Final = {
     "images": "wire_item",
     "instants": "instant_text parse_instant to_epoch_seconds",
     "map_keys": "MapKey map_key",
-    "native_decoding": "NativeDecode native_apart native_decoder",
+    "native_decoding": "Members NativeDecode native_apart native_decoder",
     "native_encoding": "NativeEncode native_encoder",
     "nested": "EMPTY_SET OMISSIONS Field Nested Omissions nested_of omit",
     "numbers": "number_text parse_number",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, cast
 
 from dynamap_async.codec import (
     DECODE_ERRORS,
     Decode,
+    Members,
     NativeDecode,
     StraightPages,
     decode_any,
@@ -84,6 +85,16 @@ class FieldDecoders:
         """Whether fields are read out of keys."""
         return bool(self._read_back)
 
+    @property
+    def members(self) -> Members:
+        """The fields, as the native codec takes them."""
+        return {stored: (name, decode, field.of_null) for stored, (name, decode, field) in self.fields.items()}
+
+    @property
+    def absent(self) -> Sequence[tuple[str, Callable[[], Any]]]:
+        """Of the fields without a default the name, and what makes the value where the attribute is absent."""
+        return [(name, make) for name, _, make in self._absent]
+
     def values(self, items: Sequence[WireItem]) -> list[dict[str, Any]]:
         """Return of each item field name -> value; raises DecodeError for a malformed one."""
         if not items or type(items[0]) is not JSON_ITEM or (decode := self._native) is None:
@@ -146,15 +157,11 @@ class FieldDecoders:
     def _native(self) -> NativeDecode | None:
         if self._shards.of:
             return None
-        of_null = {stored: field.of_null for stored, (_, _, field) in self.fields.items()}
-        members = {
-            stored: (name, decode, of_null.get(stored, _nothing)) for stored, (name, decode) in self._members.items()
-        }
-        absent = [(name, make) for name, _, make in self._absent]
+        members = {**self.members, **{stored: (*given, nothing) for stored, given in self._given.items()}}
         mutable = [name for name, (_, _, field) in self.fields.items() if field.mutability is not Mutability.FIXED]
         present: list[AttributeValue] = [{"N": each} for each in sorted(self._readable)]
         mark = None if self._version is None else (self._version, present)
-        return native_decoder(members, mutable, absent, drops=not self._takes_extras, mark=mark)
+        return native_decoder(members, mutable, self.absent, drops=not self._takes_extras, mark=mark)
 
     def _decoded_singly(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         """Return field name -> value of one item without shards; DecodeError for a malformed one."""
@@ -194,7 +201,7 @@ class FieldDecoders:
         return _placed(attribute, decode_any, stored)
 
 
-def _nothing() -> None:
+def nothing() -> None:
     """Return what stands for an attribute that is no field's, and stored as NULL."""
 
 

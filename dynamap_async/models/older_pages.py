@@ -8,19 +8,17 @@ what.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from dynamap_async.codec import DECODE_ERRORS, decode_any, native_apart, omit
 from dynamap_async.models.at_hand import LooksFurtherError, item_at_hand
-from dynamap_async.models.decoders import FieldDecoders
-from dynamap_async.models.fields import Absence, FieldPlan
+from dynamap_async.models.decoders import FieldDecoders, nothing
+from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.upgrades import FIRST, Upgrades, stored_form
 from dynamap_async.native import plain
-from dynamap_async.wire import AttributeValue, WireItem
-
-_NULL: Final[AttributeValue] = {"NULL": True}
+from dynamap_async.wire import WireItem
 
 _PLAIN: Final = "\0plain "
 """Stands before the stored name of an attribute where the values of an item hold it as a plain value."""
@@ -47,14 +45,7 @@ class OlderPages:
         self._names: frozenset[str] = upgrades.at_hand
         self._readable: Final = frozenset(map(int, upgrades.readable))
         upgraded = [field for field in fields if field.is_stored and field.stored in self._names]
-        self._upgraded = [
-            (field.stored, field.name, field.lax.decode, field.of_null, _of_absence(field)) for field in upgraded
-        ]
-        self._unread = self._names.difference(each.stored for each in upgraded)
-        """The names of attributes at hand that are no fields."""
         others = [field for field in fields if field not in upgraded]
-        self._decoded = frozenset(field.stored for field in others if field.is_stored)
-        """The attributes that are decoded before the upgrades run."""
         apart = (upgrades.attribute, *self._names)
         self._plain = [(_PLAIN + name, name) for name in apart]
         self._decoders = FieldDecoders(
@@ -64,13 +55,15 @@ class OlderPages:
             told_by=told_by,
             given={name: (mark, decode_any) for mark, name in self._plain},
         )
-        members = {field.stored: (field.name, field.lax.decode, field.of_null) for field in fields if field.is_stored}
-        no_field = (_NO_FIELD, decode_any, _none)
+        """Decodes all but what upgrades look at, which is given as plain values."""
+        self._later = FieldDecoders(upgraded, shards, takes_extras=False, told_by=told_by)
+        """Decodes what upgrades leave of that."""
+        fields_apart, no_field = self._later.members, (_NO_FIELD, decode_any, nothing)
         self._native = native_apart(
-            {field.stored: members[field.stored] for field in others if field.is_stored},
-            [(field.name, of_absence) for field in others if (of_absence := _of_absence(field)) is not None],
-            {name: members.get(name, no_field) for name in apart},
-            [(name, of_absence) for _, name, _, _, of_absence in self._upgraded if of_absence is not None],
+            self._decoders.members,
+            self._decoders.absent,
+            {name: fields_apart.get(name, no_field) for name in apart},
+            self._later.absent,
         )
 
     def values(
@@ -97,13 +90,17 @@ class OlderPages:
     ) -> tuple[list[dict[str, Any]], list[bool]] | None:
         page: list[dict[str, Any]] = []
         older = [True] * len(items)
+        rest: list[tuple[dict[str, Any], dict[str, Any]]] = []
         for position, (values, apart) in enumerate(self._apart(items)):
             page.append(values)
             version = apart.pop(self._upgrades.attribute, FIRST)
             if type(version) is int and version in self._readable:  # True is no version
                 older[position] = False
-            elif not self._upgrade(version, apart, values):
+            elif not self._upgrade(version, apart):
                 return None
+            elif self._native is None or not self._native.put(apart, values):
+                rest.append((values, apart))
+        self._put(rest)
         if False in older:
             self._put_present(page, older, items, present)
         return page, older
@@ -123,34 +120,24 @@ class OlderPages:
         page = self._decoders.values(list(map(plain, items)))
         return [(values, {name: values.pop(mark) for mark, name in self._plain if mark in values}) for values in page]
 
-    def _upgrade(self, version: Any, apart: dict[str, Any], values: dict[str, Any]) -> bool:
-        """Upgrade an older item, and put what is made of it among its values; return False where it takes all of it."""
-        if type(version) is not int:
-            return False
-        if not self._upgrades.upgrade_at_hand(item_at_hand(apart, self._names), apart, version):
-            return False
-        if self._native is None or not self._native.put(apart, values):
-            self._put(apart, values)
-        return True
+    def _upgrade(self, version: Any, apart: dict[str, Any]) -> bool:
+        """Upgrade those attributes of an older item that are at hand; return False where that takes all of it."""
+        return type(version) is int and self._upgrades.upgrade_at_hand(item_at_hand(apart, self._names), apart, version)
 
-    def _put(self, apart: Mapping[str, Any], values: dict[str, Any]) -> None:
-        """Put what upgrades have left of an item among the values of its fields.
+    def _put(self, items: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+        """Put what upgrades have left of items, the second of each pair, among the values of their fields, the first.
 
         Raises:
             LooksFurtherError: they have set another field, by a name that does not stand in them.
             EncodeError: they have set what cannot be stored.
         """
-        if not self._decoded.isdisjoint(apart):
-            raise LooksFurtherError
-        for attribute in self._unread:
-            if attribute in apart:
-                stored_form(apart[attribute], attribute)  # what cannot be stored is an error, as it is in other reads
-        for attribute, name, decode, of_null, of_absence in self._upgraded:
-            stored = stored_form(apart[attribute], attribute) if attribute in apart else None
-            if stored is not None:
-                values[name] = of_null() if stored == _NULL else decode(stored)
-            elif of_absence is not None:
-                values[name] = of_absence()
+        page: list[WireItem] = []
+        for _, apart in items:
+            if not self._decoders.fields.keys().isdisjoint(apart):
+                raise LooksFurtherError
+            page.append({name: form for name, value in apart.items() if (form := stored_form(value, name)) is not None})
+        for (values, _), left in zip(items, self._later.values(page), strict=True):
+            values.update(left)
 
     @staticmethod
     def _put_present(
@@ -160,13 +147,3 @@ class OlderPages:
         places = [place for place, is_older in enumerate(older) if not is_older]
         for place, values in zip(places, decoders.values([items[place] for place in places]), strict=True):
             page[place] = values
-
-
-def _of_absence(field: FieldPlan) -> Callable[[], Any] | None:
-    """Return what makes the value of a field whose attribute is absent; None where Pydantic does."""
-    makes = field.required and (field.absence is not Absence.ERROR or field.assigned is not None)
-    return field.of_absence if makes else None
-
-
-def _none() -> None:
-    """Return what stands for NULL."""

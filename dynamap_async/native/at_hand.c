@@ -113,11 +113,20 @@ view_contains(AttributesAtHand *self, PyObject *name)
     return value != NULL ? 1 : PyErr_Occurred() ? -1 : 0;
 }
 
+static int
+check_number(const char *method, Py_ssize_t number)
+{
+    if (number == 1 || number == 2) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "%s() takes a name, and perhaps a default", method);
+    return -1;
+}
+
 static PyObject *
 view_get(AttributesAtHand *self, PyObject *const *args, Py_ssize_t number)
 {
-    if (number < 1 || number > 2) {
-        PyErr_SetString(PyExc_TypeError, "get() takes a name, and perhaps a default");
+    if (check_number("get", number) < 0) {
         return NULL;
     }
     PyObject *value = value_of(self, args[0]);
@@ -134,8 +143,7 @@ view_get(AttributesAtHand *self, PyObject *const *args, Py_ssize_t number)
 static PyObject *
 view_pop(AttributesAtHand *self, PyObject *const *args, Py_ssize_t number)
 {
-    if (number < 1 || number > 2) {
-        PyErr_SetString(PyExc_TypeError, "pop() takes a name, and perhaps a default");
+    if (check_number("pop", number) < 0) {
         return NULL;
     }
     PyObject *value = value_of(self, args[0]);

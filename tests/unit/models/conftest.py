@@ -1,14 +1,16 @@
 """Models made of one annotation, and their way through the wire."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import orjson
 import pytest
 from pydantic import ConfigDict, create_model
 
 from dynamap_async import Model, PartitionKey
 from dynamap_async.models import definition_of
+from dynamap_async.native import NATIVE
 
 
 def model_of(annotation: Any, default: Any = ..., **config: Any) -> Any:
@@ -56,3 +58,19 @@ def load() -> Callable[..., Any]:
         return item
 
     return load
+
+
+def as_answered(page: Sequence[Any]) -> Sequence[Any]:
+    """Return items as the native codec gives them; the same where it is not in use."""
+    if NATIVE is None:
+        return page
+    reader = NATIVE.answer_reader(orjson.dumps({"Items": page}), orjson.loads)
+    while not reader.read(1000):
+        pass
+    assert reader.answer is not None
+    return reader.answer["Items"]
+
+
+@pytest.fixture(scope="session")  # so that laws can ask for it
+def answered() -> Callable[[Sequence[Any]], Sequence[Any]]:
+    return as_answered

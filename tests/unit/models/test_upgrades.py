@@ -12,7 +12,6 @@ from random import randint
 from time import time_ns
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,7 +45,6 @@ from dynamap_async.errors import (
 )
 from dynamap_async.models import changes, definition_of, known, remember
 from dynamap_async.models.upgrades import WatchedItem
-from dynamap_async.native import NATIVE
 
 
 class Customer(Model, table="customers", schema_version=3):
@@ -948,23 +946,14 @@ def outcome(codec: Any, page: Any) -> Any:
     return found, [known(each, definition_of(Shelf)) for each in found], [type(each) for each in found]
 
 
-def as_answered(page: Any) -> Any:
-    """Return items as the native codec gives them; the same where it is not in use."""
-    if NATIVE is None:
-        return page
-    reader = NATIVE.answer_reader(orjson.dumps({"Items": page}), orjson.loads)
-    while not reader.read(1000):
-        pass
-    assert reader.answer is not None
-    return reader.answer["Items"]
-
-
 @given(SHELVES)
-def test_a_page_that_is_upgraded_while_it_is_decoded_is_what_its_whole_items_are_upgraded_to(page: Any) -> None:
+def test_a_page_that_is_upgraded_while_it_is_decoded_is_what_its_whole_items_are_upgraded_to(
+    answered: Any, page: Any
+) -> None:
     codec: Any = definition_of(Shelf).items
     codec._met_older = False
     first = outcome(codec, page)
-    for items in (page, as_answered(page)):
+    for items in (page, answered(page)):
         codec._met_older = True
         assert str(outcome(codec, items)) == str(first)
 

@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import IntEnum
@@ -73,6 +73,23 @@ def items_in(*stored: Any) -> list[Any]:
     assert reader.read(2**30)
     assert reader.answer is not None
     return reader.answer["Items"]
+
+
+def memory_left_by(work: Callable[[], None]) -> int:
+    """Return how many bytes more there are after some work has been done five times more."""
+    work()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        work()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(5):
+            work()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
 
 
 def run(program: str, **environment: str) -> str:
@@ -386,19 +403,7 @@ def test_giving_attributes_apart_leaves_no_memory_behind() -> None:
                     decoder.put_plain({"number": Decimal("1E+3"), "set": {1}}, values)
                     decoder.put_plain({"set": {1}}, values)
 
-    read_pages()
-    gc.collect()
-    tracemalloc.start()
-    try:
-        read_pages()
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(5):
-            read_pages()
-        gc.collect()
-        assert tracemalloc.get_traced_memory()[0] - before < 4_000
-    finally:
-        tracemalloc.stop()
+    assert memory_left_by(read_pages) < 4_000
 
 
 @native
@@ -416,19 +421,7 @@ def test_reading_leaves_no_memory_behind() -> None:
                 with pytest.raises(ValueError, match="unusual form"):
                     NATIVE.answer_reader(text, orjson.loads).read(100)  # type: ignore[union-attr]
 
-    read_pages()
-    gc.collect()
-    tracemalloc.start()
-    try:
-        read_pages()
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(5):
-            read_pages()
-        gc.collect()
-        assert tracemalloc.get_traced_memory()[0] - before < 4_000
-    finally:
-        tracemalloc.stop()
+    assert memory_left_by(read_pages) < 4_000
 
 
 @native
@@ -521,19 +514,7 @@ def test_writing_leaves_no_memory_behind() -> None:
             assert all(encode(vars(item)) for item in usual)
             assert [encode(values) for values in (*map(vars, unusual), without)] == [None] * 4
 
-    write_things()
-    gc.collect()
-    tracemalloc.start()
-    try:
-        write_things()
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(5):
-            write_things()
-        gc.collect()
-        assert tracemalloc.get_traced_memory()[0] - before < 4_000
-    finally:
-        tracemalloc.stop()
+    assert memory_left_by(write_things) < 4_000
 
 
 @native

@@ -17,7 +17,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dynamap_async.config import CapacityPolicy, Priority
-from dynamap_async.executor.pacing.estimates import TableOrIndex
+from dynamap_async.executor.consumed import TableOrIndex
 from dynamap_async.executor.pacing.governor import Governor
 from dynamap_async.executor.pacing.tickets import Ticket
 from dynamap_async.request import Request

@@ -180,19 +180,20 @@ class Counted:
 
     def spend(self, operation: str, of: Spending, halves: int) -> None:
         """Add units of a table, or of one of its indexes: of what was reported, the part that is paid here."""
-        tally = self.by_operation[operation, of.table]
-        if of.index is not None:
+        table, index, writes = of.place
+        tally = self.by_operation[operation, table]
+        if (index := index or of.local_index) is not None:
             tally.indexes = tally.indexes or {}
-            tally.indexes.setdefault(of.index, [0, 0])[of.writes] += halves
-        elif of.writes:
+            tally.indexes.setdefault(index, [0, 0])[writes] += halves
+        elif writes:
             tally.write_halves += halves
         else:
             tally.read_halves += halves
 
     def suppose(self, operation: str, of: Spending, halves: int) -> None:
         """Add units that were not reported."""
-        tally = self.by_operation[operation, of.table]
-        if of.writes:
+        tally = self.by_operation[operation, of.place.table]
+        if of.place.writes:
             tally.estimated_write_halves += halves
         else:
             tally.estimated_read_halves += halves

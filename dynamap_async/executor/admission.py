@@ -37,8 +37,8 @@ from dynamap_async.errors import (
 )
 from dynamap_async.events import Event, HotPartition, PaceChanged, RequestHeldUp
 from dynamap_async.executor.calls import Call, Chunk, FinishedExchange
-from dynamap_async.executor.consumed import METERED, Spending, is_metered
-from dynamap_async.executor.pacing.estimates import TableOrIndex, spent_units
+from dynamap_async.executor.consumed import METERED, Spending, TableOrIndex, is_metered
+from dynamap_async.executor.pacing.estimates import spent_units
 from dynamap_async.executor.pacing.governor import Governor, UnitLimits, described_limits, same_limits
 from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
 from dynamap_async.executor.pacing.tickets import Ticket
@@ -251,10 +251,6 @@ class Admission:
         """The hot partitions that were told of, each with the time until which it is not told of again."""
         self._policy: Final = policy
         self._knows: Final = policy.enabled and policy.limits != "throttles"
-        self._only_learns: Final[bool] = not policy.enabled or (
-            policy.limits == "throttles" and policy.hot_partition_units_per_second is None
-        )
-        """Whether nothing is done about a request before any is refused, but to count what is delivered."""
         self.looks_at_partitions: Final[bool] = policy.hot_partition_units_per_second is not None
         """Whether it is told of partitions that take much, which is done item by item."""
         self._declared: Final = declared
@@ -275,47 +271,30 @@ class Admission:
         """Return whether requests to a table, or to one of its indexes, wait for units."""
         return bool(self._waiting) and self.governor.is_waited_for(table)
 
-    def only_counts(self, carried: Sequence[Call]) -> bool:
-        """Return whether nothing is done about an answer but to count what it delivered; see ``delivered``.
-
-        Args:
-            carried: what was asked for.
-        """
-        if self._only_learns and not self.governor.governed:
-            return True
-        if self.looks_at_partitions:
-            return False
-        if len(carried) == 1:
-            return carried[0].ticket is None or not self._only_learns
-        return all(call.ticket is None for call in carried)
-
     def delivered(self, spent: Sequence[Spending] | None, carried: Sequence[Call]) -> None:
-        """Count the units that an answer reported to what got to everything: to one call, or to some without tickets.
+        """Record an answer that got to all that was asked for, which is most of what ``record`` does.
 
         Args:
-            spent: the units; None where it did not say.
+            spent: the units that it reported; None where it did not say.
             carried: what was asked for.
         """
-        ticket, requests = None, len(carried)
-        if requests == 1:
-            ticket, requests = None if self._only_learns else carried[0].ticket, carried[0].parts
-        if not self._policy.enabled or not (spent or ticket is not None):
+        if not self._policy.enabled:
+            return
+        if len(carried) > 1:
+            tickets, attempts = _tickets(carried), len(carried)
+        else:
+            call = carried[0]
+            tickets, attempts = [] if call.ticket is None else [call.ticket], call.parts
+        if not (spent or tickets):
             return
         governor, now = self.governor, _now()
-        waiting = False
-        if ticket is not None:
-            governor.record_spent((ticket,), None if spent is None else spent_units(spent), requests, now)
-            waiting = governor.waiting
-        else:
-            for each in spent or ():
-                place = TableOrIndex(each.table, None if each.local else each.index, each.writes)
-                waiting = governor.delivered(place, each.halves / 2, requests, now) or waiting
-        if waiting:
-            self._look_again()
-        if (governor.governed or ticket is not None) and governor.changes:
+        governor.record_spent(tickets, None if spent is None else spent_units(spent), attempts, now)
+        if governor.changes:
             self._tell_of_changes(now)
-        if governor.tables > self._most_tables:
+        if len(governor.buckets) > self._most_tables:
             self._make_room(now)
+        if self._waiting:
+            self._look_again()
 
     def is_free(self, request: Request, call: Call | None = None) -> bool:
         """Return whether a request needs no units. Of tables that never refused any, that is one look-up.
@@ -563,12 +542,12 @@ class Admission:
 
     def _make_room(self, now: float) -> None:
         """Forget the tables that were idle for longest, where there are too many."""
-        if self.governor.tables <= self._most_tables:
+        if len(self.governor.buckets) <= self._most_tables:
             return
-        for table in self.governor.idle(now, self.governor.tables - MOST_TABLES // 2):
+        for table in self.governor.idle(now, len(self.governor.buckets) - MOST_TABLES // 2):
             self._forget(table)
         # Where many more are in use, they are not looked through for each new one.
-        self._most_tables = max(MOST_TABLES, 2 * self.governor.tables)
+        self._most_tables = max(MOST_TABLES, 2 * len(self.governor.buckets))
 
     def _forget(self, table: str) -> None:
         """Forget a table, unless requests wait for it: if it is used again, it is as one that was never met."""

@@ -435,7 +435,7 @@ class FinishedExchange:
         shares: dict[Call, list[Spending]] = {sending: [] for sending in served}
         weights = {sending: self._weight(sending) for sending in served}
         for spending in spent:
-            concerned = [each for each in served if each.request.table == spending.table] or served
+            concerned = [each for each in served if each.request.table == spending.place.table] or served
             parts = divide(spending.halves, [weights[sending] for sending in concerned])
             for sending, halves in zip(concerned, parts, strict=True):
                 if halves:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.limits import ITEM_SIZE_BYTES, PAGE_BYTES
@@ -38,22 +38,32 @@ _PLAIN: Final = {"TableName", "CapacityUnits", "Table"}
 _PLAIN_TABLE: Final = {"CapacityUnits"}
 
 
+class TableOrIndex(NamedTuple):
+    """A table or one of its global indexes, for reads or for writes."""
+
+    table: str
+    """The full table name."""
+    index_name: str | None
+    """The global index; None for the table, whose capacity its local indexes share."""
+    writes: bool
+    """Whether write units are meant."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spending:
     """The units that a request took of one table, or of one of its indexes."""
 
-    table: str
-    index: str | None
-    """The index; None for the table itself."""
-    local: bool
-    """Whether it is a local index, whose units are the table's."""
-    writes: bool
-    """Whether they are write units."""
+    place: TableOrIndex
+    """Whose capacity it was."""
     halves: int
     """How many, in halves of a unit."""
+    local_index: str | None = None
+    """The local index that took them of its table; None for the table itself, or a global index."""
 
 
-_spending = lru_cache(maxsize=4096)(Spending)
+@lru_cache(maxsize=4096)
+def _spending(table: str, index: str | None, writes: bool, halves: int) -> Spending:
+    return Spending(TableOrIndex(table, index, writes), halves)
 
 
 def is_metered(request: Request) -> bool:
@@ -90,7 +100,7 @@ def spendings(request: Request, answer: Body) -> tuple[Spending, ...] | None:
         if len(entries) == 1 and first.keys() == _PLAIN and first["Table"].keys() == _PLAIN_TABLE:
             # By far the most common form, and this is on the way of every request.
             halves = round(2 * first["Table"]["CapacityUnits"])
-            return (_spending(first["TableName"], None, False, request.writes, halves),) if halves else ()
+            return (_spending(first["TableName"], None, request.writes, halves),) if halves else ()
         return tuple(spending for entry in entries for spending in _of_table(request, entry))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         return None
@@ -107,10 +117,13 @@ def _of_table(request: Request, entry: Any) -> Iterator[Spending]:
         # Some engines give the sum only.
         own = entry if not indexes else {"CapacityUnits": entry["CapacityUnits"] - sum(map(_total, indexes))}
     for writes, halves in _halves(request, own):
-        yield _spending(table, None, False, writes, halves)
+        yield _spending(table, None, writes, halves)
     for local, index, part in indexes:
         for writes, halves in _halves(request, part):
-            yield _spending(table, index, local, writes, halves)
+            if local:
+                yield Spending(TableOrIndex(table, None, writes), halves, index)
+            else:
+                yield _spending(table, index, writes, halves)
 
 
 def _total(index: tuple[bool, str, Any]) -> float:

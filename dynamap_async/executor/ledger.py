@@ -45,6 +45,7 @@ from dynamap_async.executor.calls import Call, FailedCall, FinishedExchange, Mea
 from dynamap_async.executor.consumed import (
     METERED,
     Spending,
+    TableOrIndex,
     is_metered,
     least,
     parts_in,
@@ -403,7 +404,7 @@ class Ledger:
         """
         spent, admission = spendings(request, answer), self._admission
         plain = exchange is None and not left_over and not self.scoped and carried[0].supposed is None
-        if not plain or not (admission is None or admission.only_counts(carried)):
+        if not plain or (admission is not None and admission.looks_at_partitions):
             finished = FinishedExchange(request, carried, spent, self._measure, None, left_over, throttled, parts)
             for call in left_over:
                 self._whole.count(call.request.operation, tables_of(call.request), "unprocessed")
@@ -420,7 +421,7 @@ class Ledger:
                 )
             return
         _enter(self._whole, request, carried, spent, answer)
-        if admission is not None and (spent or carried[0].ticket is not None):
+        if admission is not None:
             admission.delivered(spent, carried)
 
     def failed(
@@ -505,9 +506,9 @@ class Ledger:
         told, call.supposed = call.supposed, None
         request = call.request
         if told is not None and not request.tables:
-            real = sum(each.halves for each in spent if each.writes is request.writes)
+            real = sum(each.halves for each in spent if each.place.writes is request.writes)
             difference = real * told.attempts - told.halves
-            spending = Spending(request.table, None, False, request.writes, difference)
+            spending = Spending(TableOrIndex(request.table, None, request.writes), difference)
             self._suppose_one(told.operation, spending, None if payers is None else payers[call])
 
     def _record_by_scopes(self, finished: FinishedExchange, payers: Mapping[Call, Payers], answer: Body | None) -> None:
@@ -773,4 +774,4 @@ def _items(carried: Sequence[Call]) -> int | None:
 
 
 def _units(spent: Sequence[Spending] | None, *, writes: bool) -> float | None:
-    return None if spent is None else sum(each.halves for each in spent if each.writes is writes) / 2
+    return None if spent is None else sum(each.halves for each in spent if each.place.writes is writes) / 2

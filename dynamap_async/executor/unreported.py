@@ -20,7 +20,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.executor.accounts import TableOperation, Tally
 from dynamap_async.executor.calls import Call, FinishedExchange, Measure
-from dynamap_async.executor.consumed import Spending, is_metered, least
+from dynamap_async.executor.consumed import Spending, TableOrIndex, is_metered, least
 from dynamap_async.request import Request, tables_of
 from dynamap_async.units import read_half_units, write_half_units
 from dynamap_async.wire import WireItem
@@ -69,7 +69,7 @@ def is_lost(error: BaseException | None) -> bool:
 def _failed_write(request: Request, stored: WireItem | None, measure: Measure) -> Spending:
     """Return what a write took whose condition failed: that of the larger item, and nothing of indexes."""
     written = request.target.size_bytes if request.target is not None else 0
-    return Spending(request.table, None, False, True, write_half_units(written, _size(stored, measure)))
+    return Spending(TableOrIndex(request.table, None, True), write_half_units(written, _size(stored, measure)))
 
 
 def _cancelled(request: Request, error: TransactionCanceledError, measure: Measure) -> Iterator[Spending]:
@@ -88,7 +88,7 @@ def _cancelled(request: Request, error: TransactionCanceledError, measure: Measu
             if request.writes
             else read_half_units(stored, transactional=True)
         )
-        yield Spending(part["TableName"], None, False, request.writes, halves)
+        yield Spending(TableOrIndex(part["TableName"], None, request.writes), halves)
 
 
 def _size(item: WireItem | None, measure: Measure) -> int:
@@ -113,4 +113,4 @@ def _unknown(call: Call, counts: Mapping[TableOperation, Tally]) -> Iterator[Spe
         number = 1 if request.operation in _PAGES else max(call.parts, len(request.targets) // len(tables))
         average = round(halves / answered * number) if answered > 0 else 0
         if (taken := max(average, fewest // len(tables))) > 0:
-            yield Spending(table, None, False, writes, taken)
+            yield Spending(TableOrIndex(table, None, writes), taken)

@@ -23,9 +23,10 @@ from dynamap_async import (
 from dynamap_async.errors import DynamapError, ResourceNotFoundError
 from dynamap_async.executor import accounts, admission, batches, lanes
 from dynamap_async.executor.batches import Sizes
+from dynamap_async.executor.consumed import TableOrIndex
 from dynamap_async.executor.lanes import UnbatchedTables
 from dynamap_async.executor.pacing import estimates, governor
-from dynamap_async.executor.pacing.estimates import Estimates, TableOrIndex
+from dynamap_async.executor.pacing.estimates import Estimates
 from dynamap_async.executor.pacing.heat import Heat, Partition
 from dynamap_async.request import Request
 from dynamap_async.statistics import OTHER_TABLES

@@ -30,8 +30,8 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import ConnectionFailedError, DynamapError, Outcome, ThrottledError
+from dynamap_async.executor.consumed import TableOrIndex
 from dynamap_async.executor.pacing import governor as governors
-from dynamap_async.executor.pacing.estimates import TableOrIndex
 
 LONGEST_SECONDS = 20_000
 

@@ -9,7 +9,7 @@ import pytest
 
 from dynamap_async.capacity import Charge, page_charge, read_charge, write_charge
 from dynamap_async.codec import item_size
-from dynamap_async.executor.consumed import Spending
+from dynamap_async.executor.consumed import Spending, TableOrIndex
 from dynamap_async.executor.pacing.estimates import Estimates, spent_units
 from dynamap_async.request import Request, Target
 from dynamap_async.tables.build_samples import BuildSample
@@ -186,10 +186,13 @@ class Traffic:
 
 
 def spendings(traffic, request, charge):
-    table, writes = traffic.schema.name, request.writes
-    yield Spending(table, None, False, writes, charge.table_halves)
+    table = TableOrIndex(traffic.schema.name, None, request.writes)
+    yield Spending(table, charge.table_halves)
     for name, halves in charge.index_halves.items():
-        yield Spending(table, name, traffic.indexes[name].kind.value == "local", writes, halves)
+        if traffic.indexes[name].kind.value == "local":
+            yield Spending(table, halves, name)
+        else:
+            yield Spending(table._replace(index_name=name), halves)
 
 
 def test_every_scenario_is_measured():

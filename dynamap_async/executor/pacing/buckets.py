@@ -151,8 +151,9 @@ class Bucket:
                 self._kept_spent_at = now
         else:
             at_once = min(depth, max(_AT_ONCE_SECONDS * rate, _AT_ONCE_UNITS))
-            over = max(0.0, self.tokens + came - at_once)
-            self.tokens = self._idle = self.tokens + came - over
+            tokens = self.tokens + came
+            over = tokens - at_once if tokens > at_once else 0.0
+            self.tokens = self._idle = tokens - over
             self._kept = min(self._kept + over, depth - at_once)
         if waiting or self._waited_for:
             self._waited_for = bool(waiting)
@@ -189,11 +190,44 @@ class Bucket:
     def give(self, units: float) -> None:
         """Take back units that were not spent; a negative number for what was spent besides."""
         rate = self.pace.rate
-        if rate is not None:
+        if rate is None:
+            return
+        if units >= 0:
             self.tokens = min(max(rate * self._kept_seconds, self.tokens), self.tokens + units)
-            most = -rate * _OWED_SECONDS
-            if units < 0 and self.tokens < most and self.pace.lowered:
-                self.tokens = most
+            return
+        self.tokens += units
+        most = -rate * _OWED_SECONDS
+        if self.tokens < most and self.pace.lowered:
+            self.tokens = most
+
+    def record(
+        self,
+        units: float,
+        given: float,
+        attempts: int,
+        admitted_at: float | None,
+        now: float,
+        waiting: tuple[Priority, ...] = (),
+    ) -> None:
+        """Record what was delivered, and settle what was given for it.
+
+        Args:
+            units: how many units.
+            given: how many were taken for it when it was admitted.
+            attempts: to how many requests.
+            admitted_at: when they were admitted; None where nothing was waited for.
+            now: the time.
+            waiting: the priorities of the requests that wait for it.
+        """
+        pace, before = self.pace, self.pace.rate
+        pace.served(units, attempts, admitted_at, now)
+        if pace.rate is None:
+            return
+        if before is not None and pace.rate < before:
+            self.tokens = min(self.tokens, 0.0)  # they came at a rate that was too high
+        if units != given:
+            self.fill(now, waiting)
+            self.give(given - units)
 
     def refuse(self, attempts: int, admitted_at: float | None, now: float) -> None:
         """Record refusals: where they say that the service has nothing left, neither has this.

@@ -7,10 +7,11 @@ within about a hundred requests.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from dynamap_async.executor.consumed import Spending, least
+from dynamap_async.executor.consumed import Spending, TableOrIndex, least
 from dynamap_async.request import Request, tables_of
 from dynamap_async.units import items_per_page, read_half_units
 
@@ -20,23 +21,11 @@ _PAGE_ITEMS: Final = 100
 """How many items a query without a limit is taken to read until its answers are known."""
 
 
-class TableOrIndex(NamedTuple):
-    """A table or one of its global indexes, for reads or for writes."""
-
-    table: str
-    """The full table name."""
-    index_name: str | None
-    """The global index; None for the table, whose capacity its local indexes share."""
-    writes: bool
-    """Whether write units are meant."""
-
-
 def spent_units(spent: Iterable[Spending]) -> dict[TableOrIndex, float]:
     """Return the units that an answer reported, of each place."""
     units: dict[TableOrIndex, float] = {}
     for spending in spent:
-        place = TableOrIndex(spending.table, None if spending.local else spending.index, spending.writes)
-        units[place] = units.get(place, 0.0) + spending.halves / 2
+        units[spending.place] = units.get(spending.place, 0.0) + spending.halves / 2
     return units
 
 
@@ -134,7 +123,7 @@ class _Average:
         """The most units that one of weight 1 has taken lately."""
 
     def of(self, weight: float, requests: int = 1) -> Estimate:
-        """Return what some of a weight are expected to take; until the next answer, of equal ones the same object."""
+        """Return what some of a weight are expected to take; of equal ones the same object, until that changes."""
         last = self._last
         if last is None or last.weight != weight or last.requests != requests:
             units = {place: units / self._weights * weight for place, units in self._units.items() if units}
@@ -142,7 +131,9 @@ class _Average:
         return last
 
     def learn(self, units: Mapping[TableOrIndex, float], weight: float, requests: int) -> None:
-        self._last = None
+        last = self._last
+        if last is not None and (last.weight != weight or last.units != units):
+            self._last = None
         self.answered += requests
         kept = (1 - 1 / _MEMORY) ** requests
         self._weights = self._weights * kept + weight
@@ -151,28 +142,21 @@ class _Average:
             self._units[place] = self._units.get(place, 0.0) * kept + units.get(place, 0.0)
 
 
-class _Group:
-    """Requests of one kind that one exchange carried."""
+def _part_of(estimates: Sequence[Estimate], others: Iterable[Sequence[Estimate]], place: TableOrIndex) -> float:
+    """Return the part that some have of what several took of a place: as was expected, otherwise by weight."""
+    together = sum([estimate.units.get(place, 0.0) for group in others for estimate in group])
+    if together:
+        return sum([estimate.units.get(place, 0.0) for estimate in estimates]) / together
+    return _weight(estimates) / sum([_weight(group) for group in others])
 
-    __slots__ = ("requests", "units", "weight")
 
-    def __init__(self) -> None:
-        self.requests = 0
-        self.weight = 0.0
-        self.units: dict[TableOrIndex, float] = {}
+def _weight(estimates: Iterable[Estimate]) -> float:
+    return sum([estimate.weight for estimate in estimates])
 
-    def add(self, estimate: Estimate) -> None:
-        self.requests += estimate.requests
-        self.weight += estimate.weight
-        for place, units in estimate.units.items():
-            self.units[place] = self.units.get(place, 0.0) + units
 
-    def part_of(self, groups: Iterable[_Group], place: TableOrIndex) -> float:
-        """Return the part that it has in what was taken of a place: as was expected, otherwise by weight."""
-        together = sum([group.units.get(place, 0.0) for group in groups])
-        if together:
-            return self.units.get(place, 0.0) / together
-        return self.weight / sum([group.weight for group in groups])
+@lru_cache(maxsize=MOST_KINDS)
+def _kind_of_chunks(operation: str, table: str) -> RequestKind:
+    return RequestKind(f"{operation} together", table, None, False, 0)
 
 
 class Estimates:
@@ -206,7 +190,7 @@ class Estimates:
             requests: how many they are.
             json_bytes: the length of the JSON of what they write.
         """
-        kind = RequestKind(f"{request.operation} together", request.table, None, False, 0)
+        kind = _kind_of_chunks(request.operation, request.table)
         weight = requests * max(1.0, 2.0 * -(-json_bytes // (1024 * requests)))
         average = self._averages.get(kind)
         if average is not None:
@@ -233,20 +217,17 @@ class Estimates:
             expected: the requests that one exchange carried, as far as they were carried out.
             spent: the units that it took.
         """
-        groups: dict[RequestKind, _Group] = {}
+        groups: dict[RequestKind, list[Estimate]] = {}
         for estimate in expected:
-            group = groups.get(estimate.kind)
-            if group is None:
-                group = groups[estimate.kind] = _Group()
-            group.add(estimate)
-        for kind, group in groups.items():
+            groups.setdefault(estimate.kind, []).append(estimate)
+        for kind, estimates in groups.items():
             taken = {place: units for place, units in spent.items() if kind.concerns(place)}
             if len(groups) > 1:  # several kinds of requests, some of them perhaps to one table
                 for place in taken:
-                    concerned = [other for each, other in groups.items() if each.concerns(place)]
-                    taken[place] *= group.part_of(concerned, place)
+                    concerned = [others for each, others in groups.items() if each.concerns(place)]
+                    taken[place] *= _part_of(estimates, concerned, place)
             average = self._averages.pop(kind, None) or _Average(kind)
             self._averages[kind] = average  # last, for it is the newest
             if len(self._averages) > MOST_KINDS:
                 del self._averages[next(iter(self._averages))]
-            average.learn(taken, group.weight, group.requests)
+            average.learn(taken, _weight(estimates), sum([estimate.requests for estimate in estimates]))

@@ -16,8 +16,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.config import CapacityPolicy, Priority, Throughput
+from dynamap_async.executor.consumed import TableOrIndex
 from dynamap_async.executor.pacing.buckets import Bucket
-from dynamap_async.executor.pacing.estimates import MOST_KINDS, Estimate, Estimates, RequestKind, TableOrIndex
+from dynamap_async.executor.pacing.estimates import MOST_KINDS, Estimate, Estimates, RequestKind
 from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
 from dynamap_async.executor.pacing.tickets import Draws, Ticket, UnitQueue
 from dynamap_async.request import Request
@@ -63,6 +64,10 @@ def _limits_of(
     }
 
 
+_NOTHING: Final[Mapping[TableOrIndex, float]] = {}
+_NOBODY: Final[Mapping[Bucket, tuple[Priority, ...]]] = {}
+_CALM: Final = ("open", "known")
+"""What is believed of a bucket as long as nothing is refused."""
 _KEPT_SECONDS: Final = 1.0
 """For how long units are kept: a session does not know what others took of those that the table may have saved."""
 _AT_ONCE: Final = 50
@@ -90,7 +95,7 @@ class Governor:
         self._part: Final = policy.share
         self._draws: Final[dict[RequestKind, tuple[Estimate, Draws]]] = {}
         self._queue: Final = UnitQueue()
-        self._buckets: Final[dict[str, dict[TableOrIndex, Bucket]]] = {}
+        self.buckets: Final[dict[str, dict[TableOrIndex, Bucket]]] = {}
         """Table -> its buckets."""
         self._heat: Final = Heat()
         self._partitions: Final[dict[Partition, Bucket]] = {}
@@ -116,9 +121,9 @@ class Governor:
 
     def bucket(self, place: TableOrIndex, now: float) -> Bucket:
         """Return the bucket of a place."""
-        buckets = self._buckets.get(place.table)
+        buckets = self.buckets.get(place.table)
         if buckets is None:
-            buckets = self._buckets[place.table] = {}
+            buckets = self.buckets[place.table] = {}
         bucket = buckets.get(place)
         if bucket is None:
             bucket = buckets[place] = Bucket(_KEPT_SECONDS, now)
@@ -138,7 +143,7 @@ class Governor:
     def statistics(self, now: float) -> tuple[BucketStatistics, ...]:
         """Return what is believed of the buckets that are not open."""
         told: list[BucketStatistics] = []
-        for buckets in self._buckets.values():
+        for buckets in self.buckets.values():
             for place, bucket in buckets.items():
                 self._look_at(place, bucket, now)
                 if bucket.state != "open":
@@ -161,7 +166,7 @@ class Governor:
         """Return the bucket for which a ticket that waits has to wait longest; of a partition's, no place."""
         bucket, _ = max(ticket.draws, key=lambda draw: draw[0].seconds_until(draw[1]))
         for place in ticket.estimate.units:
-            if self._buckets.get(place.table, {}).get(place) is bucket:
+            if self.buckets.get(place.table, {}).get(place) is bucket:
                 return place, bucket
         return None, bucket
 
@@ -183,21 +188,21 @@ class Governor:
 
     def _let_go(self, table: str) -> None:
         """Govern a table no more of which nothing has any limit."""
-        buckets = self._buckets.setdefault(table, {}).values()
+        buckets = self.buckets.setdefault(table, {}).values()
         if all(bucket.open for bucket in buckets) and all(hot.table != table for hot in self._partitions):
             self.governed.discard(table)
 
     def is_short(self, tables: Iterable[str]) -> bool:
         """Return whether refusals have lowered what may be spent of any of these tables."""
         for table in tables:
-            for bucket in self._buckets.get(table, {}).values():  # loops: this is asked of each urgent request
+            for bucket in self.buckets.get(table, {}).values():  # loops: this is asked of each urgent request
                 if bucket.pace.rate != bucket.pace.ceiling:
                     return True
         return False
 
     def delivered_at(self, tables: Iterable[str]) -> float:
         """Return when any of these tables delivered anything last."""
-        times = [each.pace.delivered.at for table in tables for each in self._buckets.get(table, {}).values()]
+        times = [each.pace.delivered.at for table in tables for each in self.buckets.get(table, {}).values()]
         return max(times, default=-math.inf)
 
     def ticket(self, request: Request, priority: Priority, now: float, *, patient: bool = True) -> Ticket:
@@ -227,8 +232,7 @@ class Governor:
     def chunk_ticket(self, request: Request, requests: int, json_bytes: int, priority: Priority, now: float) -> Ticket:
         """Return a ticket for requests that travel together; it waits nowhere yet. See ``take_chunk``."""
         estimate = self.estimates.of_chunk(request, requests, json_bytes)
-        draws = tuple([(self.bucket(place, now), units) for place, units in estimate.units.items()])
-        return Ticket(draws, priority, estimate, patient=False)
+        return Ticket(self._draws_of(estimate, now), priority, estimate, patient=False)
 
     def brings_soon(self, request: Request, requests: int, json_bytes: int) -> tuple[bool, bool]:
         """Return whether the units come soon that requests wait for which travel together; whether some are an index's.
@@ -239,7 +243,7 @@ class Governor:
             json_bytes: the length of the JSON of what they write.
         """
         units = self.estimates.of_chunk(request, requests, json_bytes).units
-        buckets = self._buckets.get(request.table, {})
+        buckets = self.buckets.get(request.table, {})
         paces = [(buckets[place].pace, needed) for place, needed in units.items() if place in buckets]
         limited = [(pace, pace.rate, needed) for pace, needed in paces if pace.rate is not None]
         soon = all(not pace.trying and needed <= rate * _SOON_SECONDS for pace, rate, needed in limited)
@@ -255,20 +259,6 @@ class Governor:
             tickets.append(part)
         ticket.admitted_at = None
         return tickets
-
-    def delivered(self, place: TableOrIndex, units: float, requests: int, now: float) -> bool:
-        """Record what an answer reported to requests that waited for nothing; return whether anyone may go by that."""
-        bucket = self.bucket(place, now)
-        pace = bucket.pace
-        pace.served(units, requests, None, now)
-        if pace.rate is None:
-            return False
-        waiting = self._queue.waiting_by_bucket()
-        bucket.fill(now, waiting.get(bucket, ()))
-        bucket.give(-units)
-        if pace.rate != pace.ceiling or bucket.state != "known":  # as it is not, while nothing is short
-            self._look_at(place, bucket, now)
-        return bool(waiting)
 
     def _draws_of(self, estimate: Estimate, now: float) -> Draws:
         """Return an estimate in buckets: one value for all who share the estimate, as most items of a load do."""
@@ -365,32 +355,30 @@ class Governor:
         """Record what an answer reported.
 
         Args:
-            tickets: those of the operations that were carried out.
+            tickets: those of the operations that were carried out; none of those that waited for nothing.
             spent: the units that they took of each place; None where the answer did not say: the estimates count.
             attempts: how many operations were carried out.
             now: the time.
             supposed: of an answer that did not say, units that they took all the same, as where a condition failed.
         """
-        admitted_at = min([each.admitted_at for each in tickets if each.admitted_at is not None], default=None)
-        taken = _taken(tickets, now)
-        if spent is None and supposed is None:
+        admitted_at, taken = None, _NOTHING
+        if tickets:
+            admitted_at = min([each.admitted_at for each in tickets if each.admitted_at is not None], default=None)
+            taken = _taken(tickets, now)
+        known = supposed if spent is None else spent
+        if known is None:
             return
-        known = (supposed or {}) if spent is None else spent
-        for place, units in {**dict.fromkeys(known, 0.0), **taken}.items():
-            real = known.get(place, 0.0)
+        waiting = self._queue.waited_for() if self._queue.requests else _NOBODY
+        for place in {**known, **taken} if taken else known:
             bucket = self.bucket(place, now)
             pace = bucket.pace
-            before = pace.rate
-            pace.served(real, attempts, admitted_at, now)
-            if before is not None and pace.rate is not None and pace.rate < before:
-                bucket.tokens = min(bucket.tokens, 0.0)  # they came at a rate that was too high
-            if pace.rate != pace.ceiling or bucket.state != "known":  # as it is not, while nothing is short
-                self._look_at(place, bucket, now)
-            if pace.rate is not None:
-                self._queue.refill(bucket, now)
-                bucket.give(units - real)
-            elif place.table in self.governed:
+            bucket.record(
+                known.get(place, 0.0), taken.get(place, 0.0), attempts, admitted_at, now, waiting.get(bucket, ())
+            )
+            if pace.rate is None and place.table in self.governed:
                 self._let_go(place.table)
+            if pace.rate != pace.ceiling or bucket.state not in _CALM:  # as is not so, while nothing is short
+                self._look_at(place, bucket, now)
         if tickets and spent is not None:
             self.estimates.learn([ticket.estimate for ticket in tickets], spent)
 
@@ -453,7 +441,7 @@ class Governor:
             if not request.writes:
                 continue  # an item is read from its table
             unindexed = () if request.unindexed is None else request.unindexed()
-            for each in (*self._buckets.get(request.table, ()), *spent):
+            for each in (*self.buckets.get(request.table, ()), *spent):
                 if each.table == request.table and each.writes and each.index_name not in unindexed:
                     indexes.add(each)
         for table, indexes in of_tables.items():
@@ -474,16 +462,11 @@ class Governor:
     def tables_waited_for(self) -> set[str]:
         """Return the tables whose units are waited for."""
         waited_for = self._queue.buckets()
-        return {table for table, buckets in self._buckets.items() if not waited_for.isdisjoint(buckets.values())}
-
-    @property
-    def tables(self) -> int:
-        """How many tables are known."""
-        return len(self._buckets)
+        return {table for table, buckets in self.buckets.items() if not waited_for.isdisjoint(buckets.values())}
 
     def has_delivered(self, table: str) -> bool:
         """Return True if an answer ever reported units of a table."""
-        return any(bucket.pace.delivered.at > -math.inf for bucket in self._buckets.get(table, {}).values())
+        return any(bucket.pace.delivered.at > -math.inf for bucket in self.buckets.get(table, {}).values())
 
     def idle(self, now: float, number: int) -> list[str]:
         """Return so many tables that may be forgotten, those that were idle longest first.
@@ -492,7 +475,7 @@ class Governor:
         """
         waited_for = self.tables_waited_for()
         used: dict[str, float] = {}
-        for table, buckets in self._buckets.items():
+        for table, buckets in self.buckets.items():
             at = max((each.used_at for each in buckets.values()), default=-math.inf)
             if table not in waited_for and not (table in self.governed and now - at < _IN_USE_SECONDS):
                 used[table] = at
@@ -502,7 +485,7 @@ class Governor:
         """Forget what was learned of a table; if it is used again, it is as one that was never met."""
         self.governed.discard(table)
         self._heat.forget(table)
-        if self._buckets.pop(table, None) is not None:
+        if self.buckets.pop(table, None) is not None:
             self._draws.clear()  # which are its buckets
 
 

@@ -110,51 +110,6 @@ def _number(ticket: Ticket) -> int:
     return ticket.number
 
 
-class TicketQueues:
-    """All tickets that wait."""
-
-    def __init__(self) -> None:
-        self._queues: dict[tuple[Priority, tuple[Bucket, ...]], TicketQueue] = {}
-        self.requests: int = 0
-        """How many requests they stand for."""
-
-    def __iter__(self) -> Iterator[TicketQueue]:
-        """Return the queues in which anyone waits."""
-        return iter(tuple(self._queues.values()))
-
-    def __bool__(self) -> bool:
-        return bool(self._queues)
-
-    def join(self, ticket: Ticket) -> bool:
-        """Put a ticket into its place; return whether it is the first of its queue."""
-        buckets = tuple(bucket for bucket, _ in ticket.draws)
-        queue = self._queues.get((ticket.priority, buckets))
-        if queue is None:
-            queue = self._queues[ticket.priority, buckets] = TicketQueue(buckets, ticket.priority)
-        ticket.queue = queue
-        queue.add(ticket)
-        self.requests += ticket.estimate.requests
-        return queue.first is ticket
-
-    def leave(self, ticket: Ticket) -> None:
-        """Take a ticket out of its queue."""
-        queue, ticket.queue = ticket.queue, None
-        if queue is None:
-            return
-        queue.remove(ticket)
-        self.requests -= ticket.estimate.requests
-        if not queue:
-            del self._queues[queue.priority, queue.buckets]
-
-    def waiting(self) -> dict[Bucket, tuple[Priority, ...]]:
-        """Return each bucket that is waited for, and by whom."""
-        found: dict[Bucket, tuple[Priority, ...]] = {}
-        for queue in self._queues.values():
-            for bucket in queue.buckets:
-                found[bucket] = (*found.get(bucket, ()), queue.priority)
-        return found
-
-
 SHARED_CALL: Final = 25
 """So many are let in together, where so many wait, so that they can share a call."""
 QUANTUM_SECONDS: Final = 0.025
@@ -168,18 +123,16 @@ class UnitQueue:
     """The tickets that wait for units."""
 
     def __init__(self) -> None:
-        self._queues: Final = TicketQueues()
+        self._queues: Final[dict[tuple[Priority, tuple[Bucket, ...]], TicketQueue]] = {}
+        """Those in which anyone waits."""
         self._asked = 0
+        self.requests: int = 0
+        """How many requests wait."""
 
     @property
     def waiting(self) -> bool:
         """Whether anyone waits."""
         return bool(self._queues)
-
-    @property
-    def requests(self) -> int:
-        """How many requests wait."""
-        return self._queues.requests
 
     def join(self, ticket: Ticket) -> bool:
         """Let a ticket wait; return whether ``admit`` may admit it now."""
@@ -187,12 +140,26 @@ class UnitQueue:
             self._asked += 1
             ticket.number = self._asked
         ticket.admitted_at = None
-        return self._queues.join(ticket)
+        buckets = tuple(bucket for bucket, _ in ticket.draws)
+        queue = self._queues.get((ticket.priority, buckets))
+        if queue is None:
+            queue = self._queues[ticket.priority, buckets] = TicketQueue(buckets, ticket.priority)
+        ticket.queue = queue
+        queue.add(ticket)
+        self.requests += ticket.estimate.requests
+        return queue.first is ticket
+
+    def _take_out(self, ticket: Ticket, queue: TicketQueue) -> None:
+        ticket.queue = None
+        queue.remove(ticket)
+        self.requests -= ticket.estimate.requests
+        if not queue:
+            del self._queues[queue.priority, queue.buckets]
 
     def leave(self, ticket: Ticket, now: float) -> None:
         """Let a ticket wait no more; one that was admitted and did not spend its units gives them back."""
         if ticket.queue is not None:
-            self._queues.leave(ticket)
+            self._take_out(ticket, ticket.queue)
         elif ticket.admitted_at is not None:
             ticket.admitted_at = None
             for bucket, units in ticket.draws:
@@ -201,7 +168,8 @@ class UnitQueue:
 
     def let_go(self, ticket: Ticket, now: float) -> None:
         """Admit a waiting ticket whatever there is."""
-        self._queues.leave(ticket)
+        if ticket.queue is not None:
+            self._take_out(ticket, ticket.queue)
         ticket.admitted_at = now
         for bucket, units in ticket.draws:
             self.refill(bucket, now)
@@ -222,28 +190,33 @@ class UnitQueue:
 
     def fill(self, now: float) -> None:
         """Let the buckets that are waited for fill up to now."""
-        for bucket, priorities in self._queues.waiting().items():
+        for bucket, priorities in self.waited_for().items():
             bucket.fill(now, priorities)
 
     def buckets(self) -> set[Bucket]:
         """Return the buckets that anyone waits for."""
-        return {bucket for queue in self._queues for bucket in queue.buckets}
+        return {bucket for queue in self._queues.values() for bucket in queue.buckets}
 
     def waiting_for(self, bucket: Bucket) -> int:
         """Return how many requests wait for the units of a bucket."""
-        return sum(ticket.estimate.requests for queue in self._queues if bucket in queue.buckets for ticket in queue)
+        queues = [queue for queue in self._queues.values() if bucket in queue.buckets]
+        return sum(ticket.estimate.requests for queue in queues for ticket in queue)
 
     def waits_with(self, table: str) -> bool:
         """Return whether anyone waits who asks for a table alone."""
-        return any(queue.first.estimate.kind.table == table for queue in self._queues)
-
-    def waiting_by_bucket(self) -> Mapping[Bucket, tuple[Priority, ...]]:
-        """Return each bucket that is waited for, and by whom."""
-        return self._queues.waiting()
+        return any(queue.first.estimate.kind.table == table for queue in self._queues.values())
 
     def refill(self, bucket: Bucket, now: float) -> None:
         """Let one bucket fill up to now."""
-        bucket.fill(now, self._queues.waiting().get(bucket, ()))
+        bucket.fill(now, self.waited_for().get(bucket, ()) if self._queues else ())
+
+    def waited_for(self) -> Mapping[Bucket, tuple[Priority, ...]]:
+        """Return each bucket that is waited for, and by whom."""
+        found: dict[Bucket, tuple[Priority, ...]] = {}
+        for queue in self._queues.values():
+            for bucket in queue.buckets:
+                found[bucket] = (*found.get(bucket, ()), queue.priority)
+        return found
 
     def admit(self, now: float, most: int | None = None, least: Priority = Priority.BACKGROUND) -> list[Ticket]:
         """Admit everyone who can go; return them in their order.
@@ -256,7 +229,7 @@ class UnitQueue:
         self.fill(now)
         admitted: list[Ticket] = []
         aside: defaultdict[Bucket, float] = defaultdict(float)
-        heads = [(*_rank(queue), queue) for queue in self._queues]
+        heads = [(*_rank(queue), queue) for queue in self._queues.values()]
         heapq.heapify(heads)
         while heads and len(admitted) != most:
             urgency, _, queue = heapq.heappop(heads)
@@ -267,7 +240,7 @@ class UnitQueue:
                 for bucket, units in ticket.draws:
                     aside[bucket] += units
                 continue
-            self._queues.leave(ticket)
+            self._take_out(ticket, queue)
             ticket.admitted_at = now
             for bucket, units in ticket.draws:
                 bucket.take(units, ticket.priority)
@@ -286,7 +259,7 @@ class UnitQueue:
         self.fill(now)
         aside: defaultdict[Bucket, float] = defaultdict(float)
         soonest: float | None = None
-        for queue in sorted(self._queues, key=_rank):
+        for queue in sorted(self._queues.values(), key=_rank):
             first = queue.first
             at = now + (alone := _seconds_until([first], aside))
             if first.patient and len(queue) > 1:

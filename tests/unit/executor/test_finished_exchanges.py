@@ -3,7 +3,7 @@
 import pytest
 
 from dynamap_async.executor.calls import Call, FinishedExchange, divide
-from dynamap_async.executor.consumed import Spending
+from dynamap_async.executor.consumed import Spending, TableOrIndex
 from dynamap_async.request import Request, Target, about_tables
 
 
@@ -18,7 +18,7 @@ def put(size, table="a"):
 
 
 def spent(halves, table="a", index=None, *, writes=False):
-    return Spending(table, index, False, writes, halves)
+    return Spending(TableOrIndex(table, index, writes), halves)
 
 
 def settled(carried, *reported, sizes=(), measure=lambda item: item["size"], **more):

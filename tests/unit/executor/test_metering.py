@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async.executor.consumed import Spending, least, metered, spendings
+from dynamap_async.executor.consumed import Spending, TableOrIndex, least, metered, spendings
 from dynamap_async.request import Request, Target
 
 
@@ -18,6 +18,11 @@ def part(units, **more):
 READ = request_of("Query")
 WRITE = request_of("PutItem", writes=True)
 TRANSACTION = request_of("TransactWriteItems", writes=True)
+READS, WRITES, INDEX_WRITES = (
+    TableOrIndex("t", None, False),
+    TableOrIndex("t", None, True),
+    TableOrIndex("t", "g", True),
+)
 
 
 @pytest.mark.parametrize(
@@ -72,9 +77,12 @@ def test_a_metered_request_is_the_same_in_all_else():
 @pytest.mark.parametrize(
     ("request_", "given", "expected"),
     [
-        pytest.param(READ, {"TableName": "t", **part(0.5)}, [("t", None, False, False, 1)], id="a sum only"),
+        pytest.param(READ, {"TableName": "t", **part(0.5)}, [Spending(READS, 1)], id="a sum only"),
         pytest.param(
-            READ, {"TableName": "t", **part(1.5), "Table": part(1.5)}, [("t", None, False, False, 3)], id="a table"
+            READ,
+            {"TableName": "t", **part(1.5), "Table": part(1.5)},
+            [Spending(READS, 3)],
+            id="a table",
         ),
         pytest.param(
             WRITE,
@@ -85,44 +93,48 @@ def test_a_metered_request_is_the_same_in_all_else():
                 "GlobalSecondaryIndexes": {"g": part(2.0)},
                 "LocalSecondaryIndexes": {"l": part(3.0)},
             },
-            [("t", None, False, True, 2), ("t", "g", False, True, 4), ("t", "l", True, True, 6)],
+            [
+                Spending(WRITES, 2),
+                Spending(INDEX_WRITES, 4),
+                Spending(WRITES, 6, "l"),
+            ],
             id="a table and its indexes",
         ),
         pytest.param(
             WRITE,
             {"TableName": "t", **part(3.0), "GlobalSecondaryIndexes": {"g": part(2.0)}},
-            [("t", None, False, True, 2), ("t", "g", False, True, 4)],
+            [Spending(WRITES, 2), Spending(INDEX_WRITES, 4)],
             id="a sum and an index",
         ),
         pytest.param(
             READ,
             {"TableName": "t", **part(0.5), "Table": part(0.0), "GlobalSecondaryIndexes": {"g": part(0.5)}},
-            [("t", "g", False, False, 1)],
+            [Spending(TableOrIndex("t", "g", False), 1)],
             id="an index that is read",
         ),
         pytest.param(
             READ,
             [{"TableName": "a", **part(1.0)}, {"TableName": "b", **part(2.0)}],
-            [("a", None, False, False, 2), ("b", None, False, False, 4)],
+            [Spending(TableOrIndex("a", None, False), 2), Spending(TableOrIndex("b", None, False), 4)],
             id="several tables",
         ),
         pytest.param(
             TRANSACTION,
             [{"TableName": "t", **part(2.0, WriteCapacityUnits=2.0), "Table": part(2.0, WriteCapacityUnits=2.0)}],
-            [("t", None, False, True, 4)],
+            [Spending(WRITES, 4)],
             id="a transaction",
         ),
         pytest.param(
             TRANSACTION,
             [{"TableName": "t", **part(2.0, ReadCapacityUnits=2.0)}],
-            [("t", None, False, False, 4)],
+            [Spending(READS, 4)],
             id="a transaction that is repeated with its token, which only reads",
         ),
         pytest.param(READ, {"TableName": "t", **part(0.0), "Table": part(0.0)}, [], id="nothing"),
     ],
 )
 def test_what_an_answer_reports_is_read_by_table_and_index(request_, given, expected):
-    assert spendings(request_, {"ConsumedCapacity": given}) == tuple(Spending(*each) for each in expected)
+    assert spendings(request_, {"ConsumedCapacity": given}) == tuple(expected)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.executor.admission import verdict_of
 from dynamap_async.executor.calls import Call, FinishedExchange, json_size
-from dynamap_async.executor.pacing.estimates import TableOrIndex
+from dynamap_async.executor.consumed import TableOrIndex
 from dynamap_async.executor.pacing.heat import Partition
 from dynamap_async.request import Request, Target, about_tables
 

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from dynamap_async.executor.consumed import Spending
-from dynamap_async.executor.pacing.estimates import Estimates, TableOrIndex, spent_units, supposed_units
+from dynamap_async.executor.consumed import Spending, TableOrIndex
+from dynamap_async.executor.pacing.estimates import Estimates, spent_units, supposed_units
 from dynamap_async.request import Request, Target, about_tables
 
 TABLE, INDEX, READS = TableOrIndex("t", None, True), TableOrIndex("t", "by_city", True), TableOrIndex("t", None, False)
@@ -48,9 +48,9 @@ def test_before_anything_is_known_a_request_is_taken_for_what_it_takes_at_the_le
 
 def test_the_units_of_a_local_index_are_its_tables():
     spent = (
-        Spending("t", None, False, True, 4),
-        Spending("t", "by_time", True, True, 2),
-        Spending("t", "by_city", False, True, 1),
+        Spending(TABLE, 4),
+        Spending(TABLE, 2, local_index="by_time"),
+        Spending(INDEX, 1),
     )
     assert spent_units(spent) == {TABLE: 3.0, INDEX: 0.5}
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dynamap_async import CapacityPolicy, Priority, Throughput
-from dynamap_async.executor.pacing.estimates import TableOrIndex
+from dynamap_async.executor.consumed import TableOrIndex
 from dynamap_async.executor.pacing.governor import Governor
 from dynamap_async.request import Request, Target
 

@@ -75,10 +75,13 @@ FIGURES: dict[str, dict[str, str]] = {
         "taken_updates": "100 updates of 20 units: units taken",
     },
     "free": {
-        "load_cpu_us_unpaced": "put_many, not paced: µs an item",
-        "load_cpu_us": "put_many: µs an item",
-        "push_cpu_us_unpaced": "single puts, not paced: µs each",
-        "push_cpu_us": "single puts: µs each",
+        f"{job}_{figure}": f"{what}{told}"
+        for job, what in {"load": "put_many", "push": "puts by 64 tasks", "lone": "puts, one by one"}.items()
+        for figure, told in {
+            "cpu_us_unpaced": ", not paced: µs an item",
+            "cpu_us": ": µs an item",
+            "cpu_times": ": with pacing / without",
+        }.items()
     },
     "processes": {"poorest": "poorest / fair share", "richest": "richest / fair share", **_SHARES},
 }
@@ -143,6 +146,8 @@ def cell(name: str, value: Any) -> str:
         return ""
     if name.endswith("_off"):
         return f"{value:.2%}"
+    if name.endswith("_times"):
+        return f"{value:.2f}"
     if name.startswith(_PARTS) and isinstance(value, float):
         return f"{value:.1%}"
     return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from importlib.metadata import PackageNotFoundError, version
+from statistics import median
 from typing import Any
 
 from benchmarks.acceptance import clients
@@ -93,19 +94,23 @@ async def _push(client: Client, task: Task) -> dict[str, Any]:
 
 
 async def _free(client: Client, task: Task) -> dict[str, Any]:
-    """Push or load by turns with pacing and without; return what an item cost each at least.
+    """Push or load by turns with pacing and without; return the middle of what an item cost, and of the quotients.
 
-    In one process, because the machine runs some processes at two thirds of its speed.
+    In one process and in many short rounds, of which two are compared that follow each other: the machine's speed
+    changes by half from one moment to the next, and from process to process.
     """
     job = _push if task.tasks else _load_alone
     other = client.unpaced()
+    costs: dict[Client, list[float]] = {client: [], other: []}
     await other.open()
     try:
-        costs = [[(await job(each, task))["cpu_us"] for each in (client, other)] for _ in range(task.rounds)]
+        for number in range(task.rounds):
+            for each in (client, other) if number % 2 else (other, client):
+                costs[each].append((await job(each, task))["cpu_us"])
     finally:
         await other.close()
-    paced, unpaced = map(min, zip(*costs, strict=True))
-    return {"cpu_us": paced, "cpu_us_unpaced": unpaced}
+    quotients = [paced / unpaced for paced, unpaced in zip(costs[client], costs[other], strict=True)]
+    return {"cpu_us": median(costs[client]), "cpu_us_unpaced": median(costs[other]), "cpu_times": median(quotients)}
 
 
 async def _count(client: Client, task: Task) -> dict[str, Any]:

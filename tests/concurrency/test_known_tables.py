@@ -254,7 +254,7 @@ async def test_the_pace_of_a_table_in_use_is_kept_however_many_others_there_are(
             await session.find(Order, "busy", number)
         assert paced.governed == {"orders_busy"}
         assert paced.bucket(TableOrIndex("orders_busy", None, writes=False), 0.0) is bucket
-        assert paced.tables <= 21
+        assert len(paced.buckets) <= 21
 
 
 async def test_a_table_that_was_forgotten_is_described_again(few):

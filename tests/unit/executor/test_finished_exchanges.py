@@ -30,7 +30,7 @@ def settled(carried, *reported, sizes=(), measure=lambda item: item["size"], **m
     }
     finished = FinishedExchange(request, carried, reported, measure, parts=parts, **more)
     shares = dict(finished.divided())
-    return [[(each.index, each.halves) for each in shares.get(sending, [])] for sending in carried]
+    return [[(each.place.index_name, each.halves) for each in shares.get(sending, [])] for sending in carried]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from dynamap_async.executor.consumed import Spending, TableOrIndex
-from dynamap_async.executor.pacing.estimates import Estimates, spent_units, supposed_units
+from dynamap_async.executor.pacing.estimates import Estimate, Estimates, spent_units, supposed_units
 from dynamap_async.request import Request, Target, about_tables
 
 TABLE, INDEX, READS = TableOrIndex("t", None, True), TableOrIndex("t", "by_city", True), TableOrIndex("t", None, False)
@@ -107,6 +107,22 @@ def test_items_of_a_load_share_one_estimate_until_the_next_answer():
     estimates.learn(again, {TABLE: 4.0})
     assert estimates.of(put(1000)).units[TABLE] == pytest.approx(5 / 3, rel=0.02)
     assert first.units == {TABLE: 1.0}
+
+
+def test_an_answer_that_took_what_was_expected_leaves_the_estimate_as_it_is():
+    estimates = Estimates()
+    estimates.learn([estimates.of(put(1000))], {TABLE: 1.0})
+    before = estimates.of(put(1000))
+    estimates.learn([before], {TABLE: 1.0})
+    assert estimates.of(put(1000)) is before
+
+
+def test_a_larger_request_that_took_as_much_as_a_smaller_one_changes_the_estimate():
+    estimates = Estimates()
+    estimates.learn([estimates.of(put(1000))], {TABLE: 1.0})
+    before = estimates.of(put(1000))
+    estimates.learn([Estimate(before.kind, 2 * before.weight, {TABLE: 2.0})], {TABLE: 1.0})
+    assert estimates.of(put(1000)).units[TABLE] == pytest.approx(2 / 3, rel=0.02)
 
 
 def test_what_was_learned_fades_by_a_sixty_fourth_with_each_answer():

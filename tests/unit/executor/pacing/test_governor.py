@@ -107,6 +107,14 @@ def test_a_table_that_refuses_nearly_everything_is_governed_from_then_on():
     assert made.governs(["t"])
 
 
+def test_a_table_whose_learned_rate_nobody_has_needed_for_long_is_not_governed_any_more():
+    made = governor()
+    flood(made, TABLE, 1.0)
+    made.record_spent([], {TABLE: 1.0}, 1, 20.0)
+    assert not made.governs(["t"])
+    assert made.bucket(TABLE, 20.0).open
+
+
 def test_a_refusal_is_about_the_place_that_was_short_only():
     made = governor()
     flood(made, INDEX, 1.0)

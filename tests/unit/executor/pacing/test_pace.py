@@ -67,6 +67,24 @@ def test_where_a_lower_rate_does_not_help_it_is_given_up(share):
     assert paced < 3
 
 
+def served_until_believed(calm_seconds):
+    """Return how many answers a trial takes, if nothing was refused for so long before much was."""
+    pace, now = Pace(), calm_seconds
+    drive(pace, int(100 * calm_seconds), 0.0, begin=0.0, seconds=calm_seconds)
+    while pace.state(now) != "trying":
+        now += 0.01
+        pace.refused(1, now, now) if int(now * 100) % 4 == 0 else pace.served(1.0, 1, now, now)
+    now, served = now + 0.2, 0
+    while pace.state(now) == "trying":
+        now, served = now + 0.01, served + 1
+        pace.served(1.0, 1, now, now)
+    return served
+
+
+def test_what_was_hardly_ever_refused_has_to_be_served_for_longer_before_a_lower_rate_is_believed_to_help():
+    assert served_until_believed(4.0) > 1.5 * served_until_believed(0.5)
+
+
 @pytest.mark.parametrize("limit", [50.0, 1000.0, 5000.0])
 def test_a_limit_is_found_and_kept(limit):
     pace = Pace()

@@ -271,7 +271,7 @@ class Admission:
         """Return whether requests to a table, or to one of its indexes, wait for units."""
         return bool(self._waiting) and self.governor.is_waited_for(table)
 
-    def delivered(self, spent: Sequence[Spending] | None, carried: Sequence[Call]) -> None:
+    def delivered(self, spent: tuple[Spending, ...] | None, carried: Sequence[Call]) -> None:
         """Record an answer that got to all that was asked for, which is most of what ``record`` does.
 
         Args:
@@ -287,7 +287,7 @@ class Admission:
             tickets, attempts = [] if call.ticket is None else [call.ticket], call.parts
         if not (spent or tickets):
             return
-        governor, now = self.governor, _now()
+        governor, now = self.governor, asyncio.get_running_loop().time()
         governor.record_spent(tickets, None if spent is None else spent_units(spent), attempts, now)
         if governor.changes:
             self._tell_of_changes(now)
@@ -307,7 +307,7 @@ class Admission:
         if not (self._knows or governor.governed) or request.operation not in METERED:
             return True
         tables = request.tables or (request.table,)
-        if self._knows:
+        if self._knows and not self._met.issuperset(tables):
             for table in tables:
                 if table not in self._met:
                     self._meet(table)
@@ -515,7 +515,7 @@ class Admission:
         spent = None if finished.spent is None else spent_units(finished.spent)
         supposed = None
         if isinstance(finished.error, ConditionalCheckFailedError | TransactionCanceledError) and not verdict.short:
-            supposed = spent_units(unreported) or None  # its conditions were looked at, so there were units
+            supposed = spent_units(tuple(unreported)) or None  # its conditions were looked at, so there were units
         governor.record_spent(_tickets(verdict.spent), spent, _number(verdict.spent), now, supposed)
         if verdict.hot is not None:
             ticket = verdict.refused[0].ticket

@@ -10,7 +10,7 @@ import asyncio
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TypeAlias, TypeVar
 
 from dynamap_async.config import Priority
@@ -439,7 +439,7 @@ class FinishedExchange:
             parts = divide(spending.halves, [weights[sending] for sending in concerned])
             for sending, halves in zip(concerned, parts, strict=True):
                 if halves:
-                    shares[sending].append(replace(spending, halves=halves))
+                    shares[sending].append(spending._replace(halves=halves))
         return list(shares.items())
 
     def _weight(self, sending: Call) -> int:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
-from dynamap_async.dataclass import dataclass
 from dynamap_async.limits import ITEM_SIZE_BYTES, PAGE_BYTES
 from dynamap_async.request import Request
 from dynamap_async.units import read_half_units, write_half_units
@@ -49,8 +48,7 @@ class TableOrIndex(NamedTuple):
     """Whether write units are meant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spending:
+class Spending(NamedTuple):
     """The units that a request took of one table, or of one of its indexes."""
 
     place: TableOrIndex

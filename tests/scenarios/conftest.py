@@ -166,7 +166,8 @@ class Audited:
             expected = await self.charges(request, before)
             reported: Counter[Any] = Counter()
             for each in spendings(request, answer) or ():
-                reported[each.table, each.index, each.writes] += each.halves
+                table, index, writes = each.place
+                reported[table, index or each.local_index, writes] += each.halves
             assert reported == +expected, request
         return answer
 

@@ -206,7 +206,7 @@ def test_what_is_expected_is_near_to_what_is_taken(table, kind):
     for number in range(LEARNING + MEASURED):
         request, charge = getattr(traffic, kind)()
         estimate = estimates.of(request)
-        spent = spent_units(spendings(traffic, request, charge))
+        spent = spent_units(tuple(spendings(traffic, request, charge)))
         if number >= LEARNING:
             expected += sum(estimate.units.values())
             taken += sum(spent.values())

@@ -26,6 +26,8 @@ _AT_ONCE_SECONDS: Final = 0.1
 """So many seconds' worth of what was kept may be spent at once; the rest comes as fast again as the rate."""
 _AT_ONCE_UNITS: Final = 25.0
 """And never fewer units than one call full of writes takes, as far as they were kept."""
+_TOGETHER_SECONDS: Final = 0.05
+"""What comes in so many seconds is added at one time, where nobody waits for it and each answer has spent some."""
 _OWED_SECONDS: Final = 0.5
 """So many seconds' worth is owed at the most of a rate that was learned: more was delivered, so it is too low."""
 _LATE_SECONDS: Final = 30.0
@@ -226,7 +228,8 @@ class Bucket:
         if before is not None and pace.rate < before:
             self.tokens = min(self.tokens, 0.0)  # they came at a rate that was too high
         if units != given:
-            self.fill(now, waiting)
+            if waiting or now - self._at > _TOGETHER_SECONDS:
+                self.fill(now, waiting)
             self.give(given - units)
 
     def refuse(self, attempts: int, admitted_at: float | None, now: float) -> None:

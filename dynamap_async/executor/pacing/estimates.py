@@ -21,8 +21,9 @@ _PAGE_ITEMS: Final = 100
 """How many items a query without a limit is taken to read until its answers are known."""
 
 
-def spent_units(spent: Iterable[Spending]) -> dict[TableOrIndex, float]:
-    """Return the units that an answer reported, of each place."""
+@lru_cache(maxsize=4096)
+def spent_units(spent: tuple[Spending, ...]) -> Mapping[TableOrIndex, float]:
+    """Return the units that an answer reported, of each place; few answers differ."""
     units: dict[TableOrIndex, float] = {}
     for spending in spent:
         units[spending.place] = units.get(spending.place, 0.0) + spending.halves / 2

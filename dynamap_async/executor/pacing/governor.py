@@ -355,7 +355,7 @@ class Governor:
         """Record what an answer reported.
 
         Args:
-            tickets: those of the operations that were carried out; none of those that waited for nothing.
+            tickets: those of the operations that were carried out, which whoever waited for nothing does not have.
             spent: the units that they took of each place; None where the answer did not say: the estimates count.
             attempts: how many operations were carried out.
             now: the time.

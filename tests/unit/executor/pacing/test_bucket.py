@@ -137,3 +137,30 @@ def test_little_is_owed_of_a_rate_that_was_learned_for_what_is_delivered_beside_
     for each in (learned, told):
         each.give(-2_000.0)
     assert (learned.tokens, told.tokens) == (-50, -2_000)
+
+
+def recorded(spending, units, *, begin, seconds):
+    """Let so many answers of a unit each come evenly to requests that waited for nothing."""
+    for number in range(units):
+        spending.record(1.0, 0.0, 1, None, begin + (number + 1) * seconds / units)
+
+
+@pytest.mark.parametrize("pause", [0.5, 1000.0])
+def test_what_urgent_requests_spent_after_a_pause_is_owed_though_nobody_looked_meanwhile(pause):
+    rested = bucket(100.0, kept_seconds=1)
+    rested.fill(10.0)
+    recorded(rested, 300, begin=10.0 + pause, seconds=0.04)
+    rested.fill(10.04 + pause)
+    assert rested.tokens == pytest.approx(25 - 300, abs=0.05 * 100)
+
+
+@pytest.mark.parametrize("used", [60, 100, 150])
+def test_what_urgent_requests_spend_is_taken_from_what_comes(used):
+    spending, exact = bucket(100.0, kept_seconds=1), bucket(100.0, kept_seconds=1)
+    for number in range(20):
+        recorded(spending, used, begin=number, seconds=1.0)
+        for answer in range(used):
+            exact.fill(number + (answer + 1) / used)
+            exact.give(-1.0)
+    spending.fill(20.0)
+    assert spending.tokens == pytest.approx(exact.tokens, abs=0.05 * 100)

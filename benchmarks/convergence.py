@@ -192,18 +192,19 @@ def simulate(
     return history
 
 
-def lines() -> list[tuple[str, ...]]:
-    """Return the table of docs/explanation/pacing.md."""
+def lines() -> list[str]:
+    """Return the rows of the table in docs/explanation/pacing.md."""
     cases = {
         "one, learning": (1, CapacityPolicy(), None),
         "eight, learning": (8, CapacityPolicy(), None),
         "eight, each knows the table's limit": (8, CapacityPolicy(), RATE),
         "eight, each knows its share": (8, CapacityPolicy(share=1 / 8), RATE),
     }
-    found: list[tuple[str, ...]] = []
+    found: list[str] = []
     for name, (processes, policy, limit) in cases.items():
         history = simulate(processes, policy, limit=limit)
-        found.append((name, *(_described(history[begin:end]) for begin, end in ((0, 1), (1, 5), (5, 30)))))
+        cells = (name, *(_described(history[begin:end]) for begin, end in ((0, 1), (1, 5), (5, 30))))
+        found.append(f"| {' | '.join(cells)} |")
     return found
 
 
@@ -216,6 +217,4 @@ def _described(seconds: list[Second]) -> str:
 
 if __name__ == "__main__":
     for line in lines():
-        print("| " + " | ".join(line) + " |")
-    changed = simulate(1, CapacityPolicy(), changes={10: 500.0, 20: 1000.0})
-    print([sum(second.served) for second in changed[8:26]])
+        print(line)

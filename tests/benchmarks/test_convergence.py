@@ -1,8 +1,9 @@
 """Governors before one bucket: they find its rate, follow it, and come to share it."""
 
+from pathlib import Path
 from statistics import fmean
 
-from benchmarks.convergence import simulate
+from benchmarks.convergence import lines, simulate
 from dynamap_async import CapacityPolicy
 
 
@@ -28,3 +29,10 @@ def test_eight_processes_that_know_nothing_of_each_other_come_to_share():
     assert min(served(history)[1:]) > 950
     parts = [sum(each) for each in zip(*(second.served for second in history[5:]), strict=True)]
     assert min(parts) > fmean(parts) / 2
+
+
+def test_the_page_tells_what_is_simulated():
+    page = Path(__file__).parents[2] / "docs" / "explanation" / "pacing.md"
+    rows = lines()
+    found = [line for line in page.read_text("utf-8").splitlines() if line in rows]
+    assert found == rows, "write these rows there: python -m benchmarks.convergence"

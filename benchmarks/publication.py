@@ -92,6 +92,7 @@ def _about(kind: str) -> str:
     lines = [
         f"- file: `benchmarks/results/{name}`, made by `{content['command']}` on {content['when'][:10]}",
         f"- commit: {content['commit'][:12]}{changed}",
+        *_earlier(content),
         f"- machine: {machine['cores']} cores, {machine['processor']}, {machine['system']}",
         f"- load at the end: {machine['load'][0]:.1f}",
     ]
@@ -110,6 +111,18 @@ def _about(kind: str) -> str:
     pairs = {f"{name} {number}" for each in told for name, number in each.items()}
     lines.append(f"- versions: {', '.join(sorted(pairs))}")
     return "\n".join(lines)
+
+
+def _earlier(content: Mapping[str, Any]) -> list[str]:
+    """Return a line for each run that answered some of the questions before the one that wrote the file last."""
+    runs: dict[tuple[str, bool, str], list[str]] = {}
+    for question, run in content.get("asked", {}).items():
+        runs.setdefault((run["commit"], run["changed_since"], run["command"]), []).append(f"`{question}`")
+    runs.pop((content["commit"], content["changed_since"], content["command"]), None)
+    return [
+        f"- asked at commit {commit[:12]}{', changed since' if changed else ''}, by `{command}`: {', '.join(questions)}"
+        for (commit, changed, command), questions in runs.items()
+    ]
 
 
 def _multiples() -> str:

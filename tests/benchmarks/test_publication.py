@@ -139,3 +139,15 @@ def test_a_block_stays_as_it_is_while_there_are_no_results_for_it(monkeypatch):
     monkeypatch.setattr(publication, "newest", lambda kind: None)
     page = "before\n<!-- figures: acceptance -->\n\nas it was\n\n<!-- end of figures -->\nafter\n"
     assert publication.filled(page) == page
+
+
+def test_questions_that_an_earlier_run_answered_are_told_with_its_commit(monkeypatch):
+    last = {"commit": ACCEPTANCE["commit"], "changed_since": False, "command": ACCEPTANCE["command"]}
+    before = {"commit": "fedcba9876543210", "changed_since": True, "command": "another"}
+    content = {**ACCEPTANCE, "asked": {"scan": last, "bulk": before, "free": before}}
+    monkeypatch.setattr(publication, "newest", lambda kind: ("an-acceptance.json", content))
+    lines = publication._acceptance().splitlines()
+    assert "- commit: 0123456789ab" in lines
+    assert [line for line in lines if "asked at" in line] == [
+        "- asked at commit fedcba987654, changed since, by `another`: `bulk`, `free`"
+    ]

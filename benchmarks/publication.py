@@ -88,10 +88,9 @@ def _about(kind: str) -> str:
         return "No run is published yet."
     name, content = found
     machine = content["machine"]
-    changed = ", changed since" if content["changed_since"] else ""
     lines = [
         f"- file: `benchmarks/results/{name}`, made by `{content['command']}` on {content['when'][:10]}",
-        f"- commit: {content['commit'][:12]}{changed}",
+        f"- commit: {_commit(content)}",
         *_earlier(content),
         f"- machine: {machine['cores']} cores, {machine['processor']}, {machine['system']}",
         f"- load at the end: {machine['load'][0]:.1f}",
@@ -115,14 +114,18 @@ def _about(kind: str) -> str:
 
 def _earlier(content: Mapping[str, Any]) -> list[str]:
     """Return a line for each run that answered some of the questions before the one that wrote the file last."""
-    runs: dict[tuple[str, bool, str], list[str]] = {}
+    runs: dict[tuple[str, str], list[str]] = {}
     for question, run in content.get("asked", {}).items():
-        runs.setdefault((run["commit"], run["changed_since"], run["command"]), []).append(f"`{question}`")
-    runs.pop((content["commit"], content["changed_since"], content["command"]), None)
+        runs.setdefault((_commit(run), run["command"]), []).append(f"`{question}`")
+    runs.pop((_commit(content), content["command"]), None)
     return [
-        f"- asked at commit {commit[:12]}{', changed since' if changed else ''}, by `{command}`: {', '.join(questions)}"
-        for (commit, changed, command), questions in runs.items()
+        f"- asked at commit {commit}, by `{command}`: {', '.join(questions)}"
+        for (commit, command), questions in runs.items()
     ]
+
+
+def _commit(run: Mapping[str, Any]) -> str:
+    return f"{run['commit'][:12]}{', changed since' if run['changed_since'] else ''}"
 
 
 def _multiples() -> str:

@@ -287,14 +287,9 @@ class Admission:
             tickets, attempts = [] if call.ticket is None else [call.ticket], call.parts
         if not (spent or tickets):
             return
-        governor, now = self.governor, asyncio.get_running_loop().time()
-        governor.record_spent(tickets, None if spent is None else spent_units(spent), attempts, now)
-        if governor.changes:
-            self._tell_of_changes(now)
-        if len(governor.buckets) > self._most_tables:
-            self._make_room(now)
-        if self._waiting:
-            self._look_again()
+        now = asyncio.get_running_loop().time()
+        self.governor.record_spent(tickets, None if spent is None else spent_units(spent), attempts, now)
+        self._follow(now)
 
     def is_free(self, request: Request, call: Call | None = None) -> bool:
         """Return whether a request needs no units. Of tables that never refused any, that is one look-up.
@@ -307,7 +302,7 @@ class Admission:
         if not (self._knows or governor.governed) or request.operation not in METERED:
             return True
         tables = request.tables or (request.table,)
-        if self._knows and not self._met.issuperset(tables):
+        if self._knows:
             for table in tables:
                 if table not in self._met:
                     self._meet(table)
@@ -498,11 +493,16 @@ class Admission:
         if self._policy.enabled and is_metered(finished.request):
             now = _now()
             self._record_finished(finished, unreported, verdict_of(finished), now)
-            if self.governor.changes:
-                self._tell_of_changes(now)
             if isinstance(finished.error, ResourceNotFoundError):
                 self._missing(tables_of(finished.request))
-            self._make_room(now)
+            self._follow(now)
+
+    def _follow(self, now: float) -> None:
+        """Tell what is believed now, forget tables where there are too many, and see who can be admitted."""
+        if self.governor.changes:
+            self._tell_of_changes(now)
+        self._make_room(now)
+        if self._waiting:
             self._look_again()
 
     def _record_finished(

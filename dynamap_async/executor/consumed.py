@@ -60,8 +60,8 @@ class Spending(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _spending(table: str, index: str | None, writes: bool, halves: int) -> Spending:
-    return Spending(TableOrIndex(table, index, writes), halves)
+def _spending(table: str, index: str | None, writes: bool, halves: int, local_index: str | None = None) -> Spending:
+    return Spending(TableOrIndex(table, index, writes), halves, local_index)
 
 
 def is_metered(request: Request) -> bool:
@@ -118,10 +118,7 @@ def _of_table(request: Request, entry: Any) -> Iterator[Spending]:
         yield _spending(table, None, writes, halves)
     for local, index, part in indexes:
         for writes, halves in _halves(request, part):
-            if local:
-                yield Spending(TableOrIndex(table, None, writes), halves, index)
-            else:
-                yield _spending(table, index, writes, halves)
+            yield _spending(table, None, writes, halves, index) if local else _spending(table, index, writes, halves)
 
 
 def _total(index: tuple[bool, str, Any]) -> float:

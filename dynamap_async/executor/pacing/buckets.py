@@ -153,9 +153,8 @@ class Bucket:
                 self._kept_spent_at = now
         else:
             at_once = min(depth, max(_AT_ONCE_SECONDS * rate, _AT_ONCE_UNITS))
-            tokens = self.tokens + came
-            over = tokens - at_once if tokens > at_once else 0.0
-            self.tokens = self._idle = tokens - over
+            over = max(0.0, self.tokens + came - at_once)
+            self.tokens = self._idle = self.tokens + came - over
             self._kept = min(self._kept + over, depth - at_once)
         if waiting or self._waited_for:
             self._waited_for = bool(waiting)

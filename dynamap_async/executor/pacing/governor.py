@@ -64,8 +64,6 @@ def _limits_of(
     }
 
 
-_NOTHING: Final[Mapping[TableOrIndex, float]] = {}
-_NOBODY: Final[Mapping[Bucket, tuple[Priority, ...]]] = {}
 _CALM: Final = ("open", "known")
 """What is believed of a bucket as long as nothing is refused."""
 _KEPT_SECONDS: Final = 1.0
@@ -361,15 +359,16 @@ class Governor:
             now: the time.
             supposed: of an answer that did not say, units that they took all the same, as where a condition failed.
         """
-        admitted_at, taken = None, _NOTHING
+        admitted_at: float | None = None
+        taken: Mapping[TableOrIndex, float] = {}
         if tickets:
             admitted_at = min([each.admitted_at for each in tickets if each.admitted_at is not None], default=None)
             taken = _taken(tickets, now)
         known = supposed if spent is None else spent
         if known is None:
             return
-        waiting = self._queue.waited_for() if self._queue.requests else _NOBODY
-        for place in {**known, **taken} if taken else known:
+        waiting = self._queue.waited_for() if self._queue.requests else {}
+        for place in {**known, **taken}:
             bucket = self.bucket(place, now)
             pace = bucket.pace
             bucket.record(

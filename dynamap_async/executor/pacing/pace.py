@@ -241,7 +241,7 @@ class Pace:
             self._come_back(now)
         self._served += attempts
         self._units += units
-        if self._usual or self._usual_of < _USUAL_ATTEMPTS:
+        if self._usual or self._usual_of < _USUAL_ATTEMPTS:  # otherwise none of the last few hundred was refused
             self._count(attempts, 0.0)
         if self._suspected is not None:
             self._evidence += attempts * math.log((1 - self._suspected) / (1 - self._suspected / _FEWER))

@@ -208,7 +208,7 @@ class UnitQueue:
 
     def refill(self, bucket: Bucket, now: float) -> None:
         """Let one bucket fill up to now."""
-        bucket.fill(now, self.waited_for().get(bucket, ()) if self._queues else ())
+        bucket.fill(now, self.waited_for().get(bucket, ()))
 
     def waited_for(self) -> Mapping[Bucket, tuple[Priority, ...]]:
         """Return each bucket that is waited for, and by whom."""

@@ -367,7 +367,7 @@ class Governor:
         known = supposed if spent is None else spent
         if known is None:
             return
-        waiting = self._queue.waited_for() if self._queue.requests else {}
+        waiting: Mapping[Bucket, tuple[Priority, ...]] = self._queue.waited_for() if self._queue.requests else {}
         for place in {**known, **taken}:
             bucket = self.bucket(place, now)
             pace = bucket.pace

@@ -335,20 +335,19 @@ class Backoffs:
 
     def begin(self, failed: Sequence[Failed]) -> None:
         """Let requests that failed together wait together, or give them up, each with its own error."""
-        waiting: list[Failed] = []
-        for call, error in failed:
-            if not self._retries.used_up(call):
-                waiting.append((call, error))
-            else:
-                error.add_note(f"not sent again: RetryPolicy allows {call.attempts} attempts")
-                self._give_up(call, error)
-        if waiting and not self._retries.take(waiting):
+        retries = self._retries
+        left = [(call, error) for call, error in failed if not self._has_used_up(call, error)]
+        if not left:
+            return
+        delay = retries.delay(retries.attempts_for_delay([call for call, _ in left]))
+        at = asyncio.get_running_loop().time() + delay
+        # The budget pays for what is sent again, so it is asked last, as ``delay_before_next`` asks it.
+        waiting = [(call, error) for call, error in left if self._is_waited_for(call, error, at)]
+        if waiting and retries.take(waiting):
+            self._wait(waiting, delay)
+        else:
             for call, error in waiting:
-                error.add_note("not sent again: the session's retry budget is used up")
-                self._give_up(call, error)
-        elif waiting:
-            attempts = self._retries.attempts_for_delay([call for call, _ in waiting])
-            self._wait(waiting, self._retries.delay(attempts))
+                self._give_up(call, error, "not sent again: the session's retry budget is used up")
 
     def withdraw(self, call: Call) -> None:
         """Take a request that nobody waits for any more out of its backoff, if it is in one."""
@@ -362,28 +361,36 @@ class Backoffs:
         self._timers.clear()
         self._waiting.clear()
 
-    def _give_up(self, call: Call, error: Exception) -> None:
+    def _give_up(self, call: Call, error: Exception, note: str) -> None:
+        error.add_note(note)
         call.fail(error)
         self._close_one(call)
 
+    def _has_used_up(self, call: Call, error: Exception) -> bool:
+        """Return whether a request has had all of its attempts; it is given up then."""
+        if not self._retries.used_up(call):
+            return False
+        self._give_up(call, error, f"not sent again: RetryPolicy allows {call.attempts} attempts")
+        return True
+
+    def _is_waited_for(self, call: Call, error: Exception, at: float) -> bool:
+        """Return whether anyone can wait until a request is sent again; who cannot gets the error."""
+        if call.is_too_late(at):
+            self._give_up(call, error, TOO_LATE)
+            return False
+        call.fail_those_due(at, error)
+        call.fail_those_out_of_requests(error)
+        if not call.wanted:
+            self._close_one(call)
+        return call.wanted
+
     def _wait(self, failed: Sequence[Failed], delay: float) -> None:
-        loop = asyncio.get_running_loop()
         self._begun += 1
-        begun: list[Failed] = []
-        for call, error in failed:
-            if call.is_too_late(loop.time() + delay):
-                error.add_note(TOO_LATE)
-                call.fail(error)
-            call.fail_those_due(loop.time() + delay, error)
-            call.fail_those_out_of_requests(error)
-            if not call.wanted:
-                self._close_one(call)
-                continue
-            self._waiting[call] = self._begun
-            begun.append((call, error))
-        self._retries.retried(begun, delay)
-        end = partial(self._end, self._begun, [call for call, _ in failed])
-        self._timers[self._begun] = loop.call_later(delay, end, context=Context())
+        calls = [call for call, _ in failed]
+        self._waiting.update(dict.fromkeys(calls, self._begun))
+        self._retries.retried(failed, delay)
+        end = partial(self._end, self._begun, calls)
+        self._timers[self._begun] = asyncio.get_running_loop().call_later(delay, end, context=Context())
 
     def _end(self, number: int, batch: Sequence[Call]) -> None:
         del self._timers[number]

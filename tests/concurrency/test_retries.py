@@ -5,12 +5,13 @@ import asyncio
 import anyio
 import pytest
 
-from dynamap_async import BatchPolicy, RetryPolicy
+from dynamap_async import BatchPolicy, Put, RetryPolicy
 from dynamap_async.errors import (
     AccessDeniedError,
     ConditionalCheckFailedError,
     ConnectionFailedError,
     DamagedResponseError,
+    DynamapError,
     InternalServerError,
     Outcome,
     ProvisionedThroughputExceededError,
@@ -236,3 +237,33 @@ async def test_an_answer_to_a_second_attempt_pays_back_what_the_attempt_cost(
             transport.script(throttled())
             await session.put(model(sensor="s", at=0))
     assert len(transport.requests) == 12
+
+
+CALLS = {
+    "a get": lambda session, model: session.get(model, "s", 0),
+    "gets that share a call": lambda session, model: session.get_many(model, [("s", 0), ("s", 1)]),
+    "a put": lambda session, model: session.put(model(sensor="s", at=0)),
+    "puts that share a call": lambda session, model: session.put_many([model(sensor="s", at=at) for at in (0, 1)]),
+    "a delete": lambda session, model: session.delete(model, "s", 0),
+    "a transaction": lambda session, model: session.transact_write([Put(model(sensor="s", at=0))]),
+}
+
+
+@pytest.mark.parametrize("reason", [{"timeout": 3.0}, {"max_requests": 1}], ids=["deadline", "request budget"])
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+async def test_what_is_not_sent_again_takes_nothing_from_the_retry_budget(
+    open_session, transport, service, refusal, model, no_jitter, call, reason
+):
+    service.fill(2)
+    transport.otherwise = lambda request: {} if request.operation == "TransactWriteItems" else service(request)
+    async with open_session(retry=RetryPolicy(budget=1, base_delay_seconds=10.0)) as session:
+        for _ in range(3):
+            transport.script(refusal(InternalServerError))
+            with pytest.raises(DynamapError) as caught:
+                async with session.scope("not twice", **reason):
+                    await call(session, model)
+            errors = [caught.value, *getattr(caught.value, "errors", ())]
+            assert not any("retry budget" in note for error in errors for note in getattr(error, "__notes__", ()))
+        transport.script(refusal(InternalServerError))
+        await call(session, model)
+    assert len(transport.requests) == 3 + 2

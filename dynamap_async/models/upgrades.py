@@ -464,7 +464,11 @@ class Upgrades:
         except DecodeError:
             version = None
         if type(version) is not int or version < FIRST:
-            raise DecodeError(f"{found} is not a version; versions are whole numbers from 1 up").at(self.attribute)
+            problem = (
+                f"{found} is not a version; versions are whole numbers from 1 up. Store the version that it is of; an "
+                f"item of version {FIRST} needs none"
+            )
+            raise DecodeError(problem).at(self.attribute)
         return version
 
     @property
@@ -505,10 +509,7 @@ class Upgrades:
             ItemVersionError: it is of a later version than can be read, or what is stored is none.
             ItemUpgradeError: an upgrade raised, changed the key, or left what cannot be stored.
         """
-        try:
-            found = self.stored_version(item)
-        except DecodeError as error:
-            raise self._error(ItemVersionError, str(error), item, error) from error
+        found = self._version_of(item)
         if found > self._accepted:
             message = (
                 f"its version is {found}, and {self._model} knows {self.version}: newer code wrote it. Deploy the code "
@@ -553,10 +554,18 @@ class Upgrades:
             The item, and the names of the attributes that its upgrades looked at.
 
         Raises:
+            ItemVersionError: what is stored as its version is none.
             ItemUpgradeError: an upgrade raised, changed the key without saying so, or left what cannot be stored.
         """
         view = WatchedItem(item, self._held)
-        return self._brought_up(item, self.stored_version(item), view, moves=True), view.looked_at
+        return self._brought_up(item, self._version_of(item), view, moves=True), view.looked_at
+
+    def _version_of(self, item: WireItem) -> int:
+        """Return the version of a stored item; ItemVersionError, with the item's key, where what is stored is none."""
+        try:
+            return self.stored_version(item)
+        except DecodeError as error:
+            raise self._error(ItemVersionError, str(error), item, error) from error
 
     def may_move(self, item: WireItem) -> bool:
         """Return whether the upgrade of an older item may give it another key.

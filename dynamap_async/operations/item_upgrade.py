@@ -232,6 +232,7 @@ def upgrade_of(definition: Definition[Any], older: WireItem) -> ItemUpgrade | It
         older: the item as it is stored, which is of an older version.
 
     Raises:
+        ItemVersionError: what is stored as its version is none.
         ItemUpgradeError: an upgrade raised, changed the key without saying so, or left what cannot be stored.
         ItemValidationError: what the upgrades made of the item does not fit the model.
         EncodeError: it is too large, or nested too deep, to be stored.
@@ -310,7 +311,7 @@ def upgradable(model: type[Model]) -> tuple[Definition[Any], ...]:
 
 
 def behind(model: type[Model], among: Collection[Definition[Any]]) -> Condition:
-    """Return the condition that an item may be of an older version than its model's.
+    """Return the condition that an item may not be of its model's version, or a later one: ``is_behind`` decides.
 
     Args:
         model: the model whose items are read.
@@ -325,7 +326,8 @@ def behind(model: type[Model], among: Collection[Definition[Any]]) -> Condition:
     parts: list[Condition] = []
     for attribute, upgrades in latest.items():
         path = upgrades.path(model)
-        parts += [Function("attribute_not_exists", path), Comparison("<", path, Value(upgrades.marker[attribute]))]
+        # Not "<", which holds of numbers only: what is no version at all is behind as well.
+        parts += [Function("attribute_not_exists", path), Comparison("<>", path, Value(upgrades.marker[attribute]))]
     return Or(tuple(parts))
 
 

@@ -1,6 +1,8 @@
 """The pass over all items on real engines: every item once, whatever breaks it off and whoever writes beside it."""
 
 import asyncio
+from decimal import Decimal
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -200,6 +202,32 @@ async def test_a_pass_that_leaves_items_behind_records_nothing(opened):
     with pytest.raises(ItemsNotUpgradedError):
         await session.upgrade(Customer)
     assert await other.complete_since(Customer) is None
+
+
+class Odd(Model, table="customers"):
+    number: PartitionKey[int]
+    schema_version: Attr[Any]
+
+
+@pytest.mark.parametrize("version", ["1", "3", True, Decimal("3.5"), Decimal("2.5"), 0, [], {"a": 1}, b"3", {"3"}])
+async def test_an_item_whose_version_is_none_is_told_and_is_behind(opened, version):
+    session, other = opened
+    await other.tables.create(Guarded)
+    await other.put(Odd(number=3, schema_version=version))
+    for dry_run in (True, False):
+        run = session.upgrade(Customer, dry_run=dry_run)
+        if dry_run:
+            [failure] = (await run).failures
+        else:
+            with pytest.raises(ItemsNotUpgradedError) as caught:
+                await run
+            [failure] = caught.value.failures
+            assert caught.value.remaining == 1
+        assert (failure.subject, type(failure.error)) == ({"number": 3}, ItemVersionError)
+        assert "is not a version" in str(failure.error)
+    assert await other.complete_since(Customer) is None
+    with pytest.raises(ItemVersionError):
+        await session.get(Customer, 3)
 
 
 async def test_without_the_librarys_own_table_a_pass_ends_as_with_it(opened):

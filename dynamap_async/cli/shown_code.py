@@ -1,7 +1,6 @@
 """The Python that does what a command does, for ``--show-code``: a program that runs as it is printed."""
 
 import inspect
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -11,6 +10,7 @@ from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.output import show
 from dynamap_async.cli.place import Place
 from dynamap_async.config import Credentials
+from dynamap_async.source_text import comment, literal
 
 if TYPE_CHECKING:
     from dynamap_async.cli.catalog import Catalog, Declared
@@ -108,7 +108,7 @@ class Program:
         """Return a value as code, and import what that takes."""
         match value:
             case str():
-                return json.dumps(value, ensure_ascii=False)
+                return literal(value)
             case date():  # a datetime is one, too
                 self.use("datetime", type(value).__name__)
                 return f"{type(value).__name__}.fromisoformat({self.code(value.isoformat())})"
@@ -153,7 +153,7 @@ class Program:
     def show_plain(self) -> None:
         """Print it as a program without a session."""
         if self._folders:
-            show(f"# Run it where its models can be imported: in {', or '.join(self._folders)}")
+            show(comment(f"Run it where its models can be imported: in {', or '.join(self._folders)}"))
         own = sorted(
             f"from {module} import {', '.join(sorted(names))}" for module, names in self._imports.items() if names
         )

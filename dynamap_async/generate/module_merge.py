@@ -19,6 +19,7 @@ from dynamap_async.generate.source import (
     form_texts,
     model_lines,
     nested_lines,
+    parsed,
     table_texts,
     told_by,
 )
@@ -108,7 +109,7 @@ class _Merging:
         body = "\n".join([*texts, *(line for _, lines in grown for line in lines)])
         definitions = self._definitions(body)
         imports = self._imports("\n".join([*definitions, body]))
-        after = self._text(imports, definitions, grown, texts)
+        after = parsed(self._text(imports, definitions, grown, texts)) if self._added else before
         return ModuleMerge(before=before, after=after, added=tuple(self._added), left=tuple(self._left))
 
     # What is lacking

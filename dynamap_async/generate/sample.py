@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.schema import TableSchema
+from dynamap_async.schema import TableSchema, check_attribute_names, check_schema
 from dynamap_async.wire import WireItem
 
 
@@ -21,3 +21,8 @@ class Sample:
     """Read units that the sample took."""
     complete: bool = False
     """Whether these are all items of the table."""
+
+    def __post_init__(self) -> None:
+        """Refuse names that DynamoDB refuses, before anything is made of them."""
+        check_schema(self.schema)
+        check_attribute_names(frozenset[str]().union(*self.items))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import ast
 import keyword
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -21,6 +20,7 @@ from dynamap_async.schema import (
     Recovery,
     TableSettings,
 )
+from dynamap_async.source_text import comment, docstring, literal
 
 _WIDTH: Final = 118
 _FORMS: Final = {
@@ -51,20 +51,30 @@ def source_of(design: TableDesign, *, values: bool, enums: bool) -> str:
         *("\n".join(model_lines(design, each, values=values, enums=enums)) for each in design.models),
     ]
     body = "\n\n\n".join(parts)
-    return f"{_head(design)}\n\n{_imports(body)}\n\n\n{body}\n\n\n{_accesses(design)}\n"
+    return parsed(f"{_head(design)}\n\n{_imports(body)}\n\n\n{body}\n\n\n{_accesses(design)}\n")
+
+
+def parsed(text: str) -> str:
+    """Return the text of a module that Python has read: nothing is kept that it cannot.
+
+    Args:
+        text: it.
+    """
+    ast.parse(text)
+    return text
 
 
 def _head(design: TableDesign) -> str:
     sampled = f"all {design.sampled:,}" if design.complete else f"a sample of {design.sampled:,}"
-    return (
-        f'"""Models of the table {design.schema.name}, made from {sampled} of its items.\n\n'
-        "A line with `check:` says what the sample leaves in doubt. Delete it once you know.\n"
-        '"""'
+    return docstring(
+        f"Models of the table {design.schema.name}, made from {sampled} of its items.",
+        "",
+        "A line with `check:` says what the sample leaves in doubt. Delete it once you know.",
     )
 
 
 def _imports(body: str) -> str:
-    used = {*re.findall(r"[A-Za-z_]\w*", re.sub(r'"""[^"]*"""|"(?:[^"\\]|\\.)*"|#.*', "", body))}
+    used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     standard = [
         f"from {module} import {', '.join(name for name in names if name in used)}"
         for module, names in HOMES
@@ -109,13 +119,13 @@ def table_texts(design: TableDesign) -> Iterator[str]:
     """
     if not design.is_shared:
         return
-    lines = [_comment(f"check: {each}") for each in design.checks]
+    lines = [comment(f"check: {each}") for each in design.checks]
     schema = design.schema
     lines.append(f"{constant_name(schema.name)} = Table(")
-    lines.append(f"    {_quoted(schema.name)},")
-    lines.append(f"    partition_key={_quoted(schema.keys.names[0])},")
+    lines.append(f"    {literal(schema.name)},")
+    lines.append(f"    partition_key={literal(schema.keys.names[0])},")
     if schema.keys.sort:
-        lines.append(f"    sort_key={_quoted(schema.keys.names[1])},")
+        lines.append(f"    sort_key={literal(schema.keys.names[1])},")
     if schema.indexes:
         lines.append("    indexes=(")
         for each in schema.indexes:
@@ -124,10 +134,10 @@ def table_texts(design: TableDesign) -> Iterator[str]:
         lines.append("    ),")
     types = {name: tag for name, tag in schema.attribute_types.items() if tag != "S"}
     if types:
-        lines.append(f"    types={{{', '.join(f'{_quoted(name)}: {_quoted(tag)}' for name, tag in types.items())}}},")
+        lines.append(f"    types={{{', '.join(f'{literal(name)}: {literal(tag)}' for name, tag in types.items())}}},")
     lines.append(f"    discriminator={told_by(design)},")
     if schema.ttl_attribute is not None:
-        lines.append(f"    time_to_live={_quoted(schema.ttl_attribute)},")
+        lines.append(f"    time_to_live={literal(schema.ttl_attribute)},")
     if schema.throughput is not None:
         lines.append(f"    throughput={_throughput(schema.throughput)},")
     lines += [f"    {line}" for line in _settings(schema.settings)]
@@ -140,7 +150,7 @@ def told_by(design: TableDesign) -> str:
     Args:
         design: the table.
     """
-    told = "None" if design.discriminator is None else _quoted(design.discriminator)
+    told = "None" if design.discriminator is None else literal(design.discriminator)
     return f"Prefix({told})" if design.is_prefix else told
 
 
@@ -165,10 +175,10 @@ def _index(index: IndexSchema, names: dict[str, str]) -> list[str]:
     """
 
     def key(attributes: Sequence[str]) -> str:
-        quoted = [_quoted(names.get(each, each)) for each in attributes]
+        quoted = [literal(names.get(each, each)) for each in attributes]
         return quoted[0] if len(quoted) == 1 else f"({', '.join(quoted)})"
 
-    given = [_quoted(index.name)]
+    given = [literal(index.name)]
     is_global = index.kind is IndexKind.GLOBAL
     if is_global:
         given.append(f"partition_key={key([each.name for each in index.keys.partition])}")
@@ -184,7 +194,7 @@ def _index(index: IndexSchema, names: dict[str, str]) -> list[str]:
 def _projection(projection: Projection, names: dict[str, str]) -> str:
     if projection.type == "KEYS_ONLY":
         return "KEYS_ONLY"
-    return f"include({', '.join(_quoted(names.get(each, each)) for each in projection.attributes)})"
+    return f"include({', '.join(literal(names.get(each, each)) for each in projection.attributes)})"
 
 
 def _throughput(throughput: Throughput) -> str:
@@ -209,12 +219,12 @@ def _setting(value: Any) -> str:
         case Recovery(days=days):
             return f"Recovery(days={days})"
         case Encryption(kms_key=str(key)):
-            return f"Encryption(kms_key={_quoted(key)})"
+            return f"Encryption(kms_key={literal(key)})"
         case str():
-            return _quoted(value)
+            return literal(value)
         case Mapping():
             tags = cast("Mapping[str, str]", value)
-            return f"{{{', '.join(f'{_quoted(name)}: {_quoted(text)}' for name, text in sorted(tags.items()))}}}"
+            return f"{{{', '.join(f'{literal(name)}: {literal(text)}' for name, text in sorted(tags.items()))}}}"
         case _:
             return repr(value)
 
@@ -234,7 +244,7 @@ def nested_lines(nested: NestedDesign) -> Iterator[str]:
         for attribute, (kind, _) in nested.members.items():
             name = field_name(attribute, taken)
             taken.add(name)
-            yield f"    {name}: Attr[{kind}]" + ("" if name == attribute else f" = attr(name={_quoted(attribute)})")
+            yield f"    {name}: Attr[{kind}]" + ("" if name == attribute else f" = attr(name={literal(attribute)})")
         return
     members = {name: kind if always else f"NotRequired[{kind}]" for name, (kind, always) in nested.members.items()}
     if all(name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_") for name in members):
@@ -243,10 +253,10 @@ def nested_lines(nested: NestedDesign) -> Iterator[str]:
             yield f"    {name}: {kind}"
         return
     yield f"{nested.name} = TypedDict("
-    yield f"    {_quoted(nested.name)},"
+    yield f"    {literal(nested.name)},"
     yield "    {"
     for name, kind in members.items():
-        yield f"        {_quoted(name)}: {kind},"
+        yield f"        {literal(name)}: {kind},"
     yield "    },"
     yield ")"
 
@@ -262,9 +272,9 @@ def model_lines(design: TableDesign, model: ModelDesign, *, values: bool, enums:
     """
     schema = design.schema
     for check in (*(() if design.is_shared else design.checks), *model.checks):
-        yield _comment(f"check: {check}")
+        yield comment(f"check: {check}")
     if not design.is_shared:
-        given = ["Model,", f"table={_quoted(schema.name)},"]
+        given = ["Model,", f"table={literal(schema.name)},"]
         if schema.throughput is not None:
             given.append(f"throughput={_throughput(schema.throughput)},")
         given += _settings(schema.settings)
@@ -272,11 +282,11 @@ def model_lines(design: TableDesign, model: ModelDesign, *, values: bool, enums:
         is_short = len(line) <= _WIDTH and not any(each.startswith(" ") for each in given)
         yield from (line,) if is_short else (f"class {model.name}(", *(f"    {each}" for each in given), "):")
     else:
-        kind = "UNMARKED" if model.kind is None else _quoted(model.kind)
+        kind = "UNMARKED" if model.kind is None else literal(model.kind)
         told = "" if design.by_keys else f", kind={kind}"
         yield f"class {model.name}(Model, table={constant_name(schema.name)}{told}):"
     keys = f"{'keys' if schema.keys.sort else 'key'} {', '.join(schema.keys.names)}"
-    yield f'    """{model.count:,} of {design.sampled:,} sampled items; {keys}."""'
+    yield f"    {docstring(f'{model.count:,} of {design.sampled:,} sampled items; {keys}.')}"
     yield ""
     shared = schema.keys.names if design.is_shared else ()
     for field in model.fields:
@@ -302,19 +312,19 @@ def field_lines(field: FieldDesign, *, values: bool, enums: bool, named: Sequenc
         named: stored names that the table says itself.
     """
     guessed = field.guessed
-    yield from (_comment(f"check: {check}") for check in dict.fromkeys(field.checks))
-    yield from map(_comment, guessed.notes)
+    yield from (comment(f"check: {check}") for check in dict.fromkeys(field.checks))
+    yield from map(comment, guessed.notes)
     if field.shapes:
-        yield _comment(f"check: no pattern explains these texts; digits as 9, letters as a: {', '.join(field.shapes)}")
-    shown = ", ".join(map(_quoted, guessed.values)) if _may_show(field) else ""
+        yield comment(f"check: no pattern explains these texts; digits as 9, letters as a: {', '.join(field.shapes)}")
+    shown = ", ".join(map(literal, guessed.values)) if _may_show(field) else ""
     kind = f"Literal[{shown}]" if shown and enums else guessed.text
     if shown and values and not enums:
-        yield _comment(f"sampled: {shown}")
+        yield comment(f"sampled: {shown}")
     is_set = kind.startswith("set[")
     none = " | None" if field.optional and not is_set and kind != "Any" else ""
     given = [*_named(field, named)]
     if field.pattern is not None:
-        value = f" = template({', '.join([_quoted(field.pattern.text), *given])})"
+        value = f" = template({', '.join([literal(field.pattern.text), *given])})"
     else:
         given += _stored(field)
         if field.optional:
@@ -330,7 +340,7 @@ def _may_show(field: FieldDesign) -> bool:
 def _named(field: FieldDesign, named: Sequence[str]) -> Iterator[str]:
     """Give the stored name as an argument, where it differs and the table does not say it already."""
     if field.attribute is not None and field.name != field.attribute and field.attribute not in named:
-        yield f"name={_quoted(field.attribute)}"
+        yield f"name={literal(field.attribute)}"
 
 
 def _stored(field: FieldDesign) -> Iterator[str]:
@@ -355,7 +365,7 @@ def _accesses(design: TableDesign) -> str:
                 continue
             ordered = f", ordered by {', '.join(halves[1])}" if halves[1] else ""
             through = "" if index is None else f" (index {index.name})"
-            lines.append(f"# - {model.name} by {', '.join(halves[0])}{ordered}{through}")
+            lines.append(comment(f"- {model.name} by {', '.join(halves[0])}{ordered}{through}"))
     return "\n".join(lines)
 
 
@@ -366,13 +376,3 @@ def _asked(model: ModelDesign, attribute: str) -> Sequence[str]:
     if field.pattern is None:
         return (field.name,)
     return tuple(part.field for part in field.pattern.fields) or (field.name,)
-
-
-def _quoted(text: str) -> str:
-    """Return a text as Python writes it, in double quotes."""
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _comment(text: str) -> str:
-    """Return a text as a comment of one line."""
-    return f"# {' '.join(text.split())}"

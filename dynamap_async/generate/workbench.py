@@ -8,6 +8,7 @@ from typing import Any
 
 from dynamap_async.generate.sample import Sample
 from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, TableSchema
+from dynamap_async.transport import fault_of_values
 
 
 def samples_in(text: str) -> tuple[Sample, ...]:
@@ -17,19 +18,20 @@ def samples_in(text: str) -> tuple[Sample, ...]:
         text: the file, JSON.
 
     Raises:
-        ValueError: it is no such file.
+        ValueError: it is no such file, or it has a name that DynamoDB refuses.
     """
     try:
         model: Any = json.loads(text)
-        return tuple(map(_sample, model["DataModel"]))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        tables = [_table(table) for table in model["DataModel"]]
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise ValueError(
             f"this is not a data model of NoSQL Workbench ({type(error).__name__}: {error}); export the model from it "
             "as JSON"
         ) from error
+    return tuple(Sample(schema=schema, items=items) for schema, items in tables)
 
 
-def _sample(table: Mapping[str, Any]) -> Sample:
+def _table(table: Mapping[str, Any]) -> tuple[TableSchema, tuple[Any, ...]]:
     indexes = [
         IndexSchema(
             name=index["IndexName"],
@@ -43,11 +45,14 @@ def _sample(table: Mapping[str, Any]) -> Sample:
         for index in table.get("GlobalSecondaryIndexes", ())
     ]
     schema = TableSchema(name=table["TableName"], keys=_keys(table["KeyAttributes"]), indexes=tuple(indexes))
-    return Sample(schema=schema, items=_items(table.get("TableData", ()), schema))
+    return schema, _items(table.get("TableData", ()), schema)
 
 
 def _items(data: Sequence[Any], schema: TableSchema) -> tuple[Any, ...]:
     items = {str([item[name] for name in schema.keys.names]): dict(item) for item in data}
+    fault = fault_of_values(items.values())
+    if fault is not None:
+        raise ValueError(f"an item of {schema.name!r}: {fault}")
     return tuple(items.values())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from types import FunctionType
@@ -13,8 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from dynamap_async.codec import StoredForm
 from dynamap_async.errors import ModelDefinitionError
-from dynamap_async.limits import TABLE_NAME_MAX, TABLE_NAME_MIN
-from dynamap_async.schema import TableSettings, Throughput
+from dynamap_async.schema import NAME_RULE, TableSettings, Throughput, is_name
 
 SETTINGS: Final = "__dynamap_settings__"
 """The class attribute that holds a model's Settings."""
@@ -28,7 +26,6 @@ UPGRADE: Final = "__dynamap_upgrade__"
 DOWNGRADE: Final = "__dynamap_downgrade__"
 """The same of a function that leads back to an older version."""
 
-_NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
 # Of the class and of its metaclass: class access finds both before it asks for a field. (model_config is Pydantic's.)
 _RESERVED: Final = frozenset(
     name for name in (*dir(BaseModel), *dir(type(BaseModel))) if not name.startswith("_") and name != "model_config"
@@ -153,16 +150,9 @@ def fault(model: str, message: str, field: str | None = None) -> ModelDefinition
 
 
 def check_name(name: str, what: str, *, model: str, field: str | None = None) -> None:
-    """Raise ModelDefinitionError unless DynamoDB accepts the name of a table or index.
-
-    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
-    """
-    if not (TABLE_NAME_MIN <= len(name) <= TABLE_NAME_MAX and _NAME.fullmatch(name)):
-        raise fault(
-            model,
-            f"{what} {name!r} is not allowed; use {TABLE_NAME_MIN} to {TABLE_NAME_MAX} characters of a-z A-Z 0-9 _ - .",
-            field,
-        )
+    """Raise ModelDefinitionError unless DynamoDB accepts the name of a table or index."""
+    if not is_name(name):
+        raise fault(model, f"{what} {name!r} is not allowed; use {NAME_RULE}", field)
 
 
 def names_periods(table: str) -> bool:

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from dynamap_async import expressions
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError, ExpressionError, OperationError
-from dynamap_async.limits import TABLE_NAME_MAX, TABLE_NAME_MIN
 from dynamap_async.models import Model, definition_of
+from dynamap_async.schema import NAME_RULE, is_name
 
 if TYPE_CHECKING:
     from dynamap_async.expressions import Condition, Path
 
 _MODELS: Final = type(Model)
-_TABLE_NAME: Final = re.compile(rf"[A-Za-z0-9_.-]{{{TABLE_NAME_MIN},{TABLE_NAME_MAX}}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +93,8 @@ def table_names(prefix: object, given: object) -> TableNames:
         )
     names: dict[Any, Any] = {**given}
     for declared, full in names.items():
-        if not isinstance(declared, str) or not isinstance(full, str) or not _TABLE_NAME.fullmatch(full):
-            raise ConfigurationError(
-                f"table_names={{{declared!r}: {full!r}}}: a table's name has {TABLE_NAME_MIN} to {TABLE_NAME_MAX} "
-                "characters of a-z A-Z 0-9 _ - ."
-            )
+        if not isinstance(declared, str) or not is_name(full):
+            raise ConfigurationError(f"table_names={{{declared!r}: {full!r}}}: a table's name has {NAME_RULE}")
     twice = next((full for full in names.values() if list(names.values()).count(full) > 1), None)
     if twice is not None:
         both = " and ".join(repr(name) for name, full in names.items() if full == twice)

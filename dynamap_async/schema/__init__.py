@@ -6,7 +6,7 @@ from dynamap_async.config import Throughput
 from dynamap_async.schema.indexes import ALL, KEYS_ONLY, IndexKind, IndexSchema, Projection, include
 from dynamap_async.schema.keys import KeyAttribute, KeySchema
 from dynamap_async.schema.on_demand import NEW_WARM, NO_MAXIMUM, OnDemand
-from dynamap_async.schema.table import TableSchema
+from dynamap_async.schema.table import NAME_RULE, TableSchema, check_attribute_names, check_schema, is_name
 from dynamap_async.schema.table_settings import (
     STREAM_VIEWS,
     TABLE_CLASSES,
@@ -22,6 +22,7 @@ from dynamap_async.schema.table_settings import (
 __all__ = [
     "ALL",
     "KEYS_ONLY",
+    "NAME_RULE",
     "NEW_WARM",
     "NO_MAXIMUM",
     "STREAM_VIEWS",
@@ -39,7 +40,10 @@ __all__ = [
     "TableSchema",
     "TableSettings",
     "Throughput",
+    "check_attribute_names",
+    "check_schema",
     "check_tag_names",
     "check_tags",
     "include",
+    "is_name",
 ]

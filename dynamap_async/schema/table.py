@@ -1,16 +1,28 @@
-"""A table as DynamoDB knows it: keys, indexes and time to live, without any model."""
+"""A table as DynamoDB knows it: keys, indexes and time to live, without any model; and which names DynamoDB takes."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from dynamap_async.config import Throughput
 from dynamap_async.dataclass import dataclass
+from dynamap_async.errors import OperationError
+from dynamap_async.limits import ATTRIBUTE_NAME_BYTES, KEY_NAME_BYTES, TABLE_NAME_MAX, TABLE_NAME_MIN
 from dynamap_async.schema.indexes import IndexKind, IndexSchema
 from dynamap_async.schema.keys import KeySchema
 from dynamap_async.schema.on_demand import OnDemand
 from dynamap_async.schema.table_settings import TableSettings
 from dynamap_async.wire import KeyTag
+
+NAME_RULE: Final = f"{TABLE_NAME_MIN} to {TABLE_NAME_MAX} characters of a-z A-Z 0-9 _ - ."
+"""What a table's or an index's name is made of.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
+"""
+_NAME: Final = re.compile(rf"[A-Za-z0-9_.-]{{{TABLE_NAME_MIN},{TABLE_NAME_MAX}}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,3 +84,62 @@ class TableSchema:
     def named(self, name: str) -> TableSchema:
         """Return the same table under another name."""
         return self if name == self.name else replace(self, name=name)
+
+
+def is_name(text: object) -> bool:
+    """Return whether DynamoDB takes a text as the name of a table or an index.
+
+    Args:
+        text: what is given as a name.
+    """
+    return isinstance(text, str) and _NAME.fullmatch(text) is not None
+
+
+def check_schema(schema: TableSchema) -> None:
+    """Raise OperationError for a name or a type that DynamoDB refuses.
+
+    Args:
+        schema: a table that no model declares.
+    """
+    for fault in _faults(schema):
+        raise OperationError(fault)
+
+
+def check_attribute_names(names: Iterable[object], *, most: int = ATTRIBUTE_NAME_BYTES) -> None:
+    """Raise OperationError for the name of an attribute that DynamoDB refuses.
+
+    Args:
+        names: what is given as names.
+        most: how long each may be, in bytes.
+    """
+    for fault in _name_faults(names, most):
+        raise OperationError(fault)
+
+
+def _faults(schema: TableSchema) -> Iterator[str]:
+    named = [("table", schema.name), *(("index", index.name) for index in schema.indexes)]
+    for what, name in named:
+        if not is_name(name):
+            yield f"the {what} name {name!r} is not one that DynamoDB takes; use {NAME_RULE}"
+    types: dict[str, object] = {**schema.attribute_types}
+    included = [name for index in schema.indexes for name in index.projection.attributes]
+    expiry = [] if schema.ttl_attribute is None else [schema.ttl_attribute]
+    yield from _name_faults((*types, *included, *expiry), KEY_NAME_BYTES)
+    for name, tag in types.items():
+        if tag not in ("S", "N", "B"):
+            yield f"the key attribute {name!r} is of type {tag!r}; use S, N or B"
+    for index in schema.indexes:
+        projected: object = index.projection.type
+        if projected not in ("ALL", "KEYS_ONLY", "INCLUDE"):
+            yield f"the index {index.name!r} projects {projected!r}; use ALL, KEYS_ONLY or INCLUDE"
+
+
+def _name_faults(names: Iterable[object], most: int) -> Iterator[str]:
+    for name in names:
+        try:
+            is_right = isinstance(name, str) and 0 < len(name.encode()) <= most
+        except UnicodeEncodeError:  # a lone surrogate
+            is_right = False
+        if not is_right:
+            shown = repr(str(name)[:40])
+            yield f"the attribute name {shown} is not one that DynamoDB takes; use 1 to {most:,} bytes of UTF-8"

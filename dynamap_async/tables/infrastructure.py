@@ -11,7 +11,17 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, cast
 
-from dynamap_async.schema import IndexKind, IndexSchema, KeySchema, OnDemand, Projection, TableSchema, Throughput
+from dynamap_async.schema import (
+    IndexKind,
+    IndexSchema,
+    KeySchema,
+    OnDemand,
+    Projection,
+    TableSchema,
+    Throughput,
+    check_schema,
+)
+from dynamap_async.source_text import literal
 from dynamap_async.tables.requests import create_request
 from dynamap_async.tables.setting_requests import recovery_to_wire
 
@@ -68,7 +78,7 @@ def to_cdk(*tables: TableSchema) -> str:
         members = [f"{_python_name(key)}={_python(key, value, 3)}," for key, value in _properties(table).items()]
         lines += [
             "        table = dynamodb.CfnTable(",
-            *(f"            {line}" for line in ("self,", f"{json.dumps(name)},", *members)),
+            *(f"            {line}" for line in ("self,", f"{literal(name)},", *members)),
             "        )",
             "        table.apply_removal_policy(RemovalPolicy.RETAIN)",
         ]
@@ -133,6 +143,7 @@ def _properties(table: TableSchema) -> dict[str, Any]:
 
 
 def _body(table: TableSchema) -> dict[str, Any]:
+    check_schema(table)  # one that no model declares may have any names
     return dict(create_request(table, throughput=table.throughput, tags={}).body)
 
 
@@ -164,7 +175,7 @@ def _python(name: str, value: Any, depth: int) -> str:
     if isinstance(value, list):
         parts = cast("list[object]", value)
         return _broken("[", [_python(name, each, depth + 1) for each in parts], "]", depth)
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    return literal(value) if isinstance(value, str) else repr(value)
 
 
 def _broken(opening: str, parts: Iterable[str], closing: str, depth: int) -> str:
@@ -291,4 +302,8 @@ def _settings(depth: int, settings: dict[str, Any]) -> Iterator[str]:
 
 def _literal(value: Any) -> str:
     """Return a value as Terraform writes it, where ``${`` and ``%{`` begin an expression."""
-    return json.dumps(value, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, cast('list[object]', value)))}]"
+    if isinstance(value, str):
+        return literal(value).replace("${", "$${").replace("%{", "%%{")
+    return json.dumps(value)

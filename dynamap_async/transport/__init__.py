@@ -14,6 +14,7 @@ from dynamap_async.transport.answer_forms import (
     damage_of,
     damage_of_refusal,
     damage_of_values,
+    fault_of_values,
     unreadable,
 )
 from dynamap_async.transport.connection import Connection
@@ -41,6 +42,7 @@ __all__ = [
     "damage_of_refusal",
     "damage_of_values",
     "damaged",
+    "fault_of_values",
     "statement_error",
     "too_slow",
     "unreadable",

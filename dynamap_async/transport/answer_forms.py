@@ -69,7 +69,7 @@ def damage_of_values(request: Request, items: Iterable[Mapping[str, Any]]) -> Da
         items: attribute name -> what should be an attribute value.
     """
     judged = list(items)
-    fault = _fault_of_values(judged)
+    fault = fault_of_values(judged)
     if fault is None and request.operation in ("Query", "Scan"):
         fault = _fault_of_keys(request, judged)
     return None if fault is None else _damaged(request, fault)
@@ -244,7 +244,7 @@ def _statements(request: Request, answer: Body) -> str | None:
         for item in filter(None, (response.get("Item"), stored := failure.get("Item"))):
             if not _is_object(item):
                 return "the Item of one of its Responses is not a JSON object"
-        if stored and (fault := _fault_of_values((stored,))) is not None:
+        if stored and (fault := fault_of_values((stored,))) is not None:
             return fault
     return None
 
@@ -305,7 +305,12 @@ _JUDGES: Final[Mapping[str, Judge]] = {
 }
 
 
-def _fault_of_values(items: Iterable[Mapping[str, Any]]) -> str | None:
+def fault_of_values(items: Iterable[Mapping[str, Any]]) -> str | None:
+    """Return what is wrong with the values of items in wire form; None where each is a value of DynamoDB's.
+
+    Args:
+        items: attribute name -> what should be an attribute value.
+    """
     for item in items:
         for name, value in item.items():
             if not _is_value(value, NESTING_LEVELS):

@@ -1,17 +1,20 @@
 """Laws of generated models: whatever is in a table, they open every item of the sample and write it back."""
 
+import ast
 import random
 import sys
 from decimal import Decimal
 from types import ModuleType
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynamap_async import Model, Table
-from dynamap_async.generate import Sample, design_of
+from dynamap_async.errors import OperationError
+from dynamap_async.generate import Sample, design_of, merge_models
 from dynamap_async.models import definition_of
-from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, TableSchema
+from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, TableSchema
 
 WORDS = ("USER", "ORDER", "item", "Game", "INVOICE_LINE", "c", "x.y")
 NAMES = (
@@ -116,7 +119,10 @@ def test_generated_models_open_and_write_back_every_item(kinds, separator, seed,
         str(each["pk"]) + str(each["sk"]): each for kind in kinds for each in items_of(kind, separator, chance, marker)
     }
     sample = Sample(schema=schema(), items=tuple(found.values()))
-    text = design_of(sample).source(values=True)
+    assert_opened(design_of(sample).source(values=True), sample)
+
+
+def assert_opened(text, sample):
     module = ModuleType("generated_by_law")
     sys.modules[module.__name__] = module
     try:
@@ -127,3 +133,92 @@ def test_generated_models_open_and_write_back_every_item(kinds, separator, seed,
             assert {name: canonical(v) for name, v in again.items()} == {name: canonical(v) for name, v in item.items()}
     finally:
         del sys.modules[module.__name__]
+
+
+CODE = ("raise SystemExit", "import x", "x = 1", "a", "")
+BREAKS = (
+    '"',
+    "\\",
+    "\n",
+    "\r",
+    "\t",
+    "\x0c",
+    "\x00",
+    "\u2028",
+    "\u202e",
+    "'",
+    "#",
+    "{",
+    "}",
+    '"""',
+    "\\N{",
+    "${",
+    "\U000e0041",
+)
+HOSTILE = st.lists(st.sampled_from([*BREAKS, *CODE]), min_size=1, max_size=4).map("".join).filter(bool)
+
+
+def assert_only_declares(text):
+    """Assert that a module consists of a docstring, imports, classes with annotated fields, and values it assigns."""
+    module = ast.parse(text)
+    bodies = [module.body, *(each.body for each in module.body if isinstance(each, ast.ClassDef))]
+    for body in bodies:
+        docstring, *others = body if ast.get_docstring(ast.Module(body, [])) is not None else [None, *body]
+        assert docstring is None or isinstance(docstring.value, ast.Constant)
+        for each in others:
+            assert isinstance(each, ast.ImportFrom | ast.ClassDef | ast.AnnAssign | ast.Assign), ast.unparse(each)
+            assert not isinstance(each, ast.ImportFrom) or each.module in HOMES
+            calls = [node.func for node in ast.walk(each) if isinstance(node, ast.Call)]
+            assert {ast.unparse(call) for call in calls} <= CALLED
+
+
+HOMES = {"datetime", "decimal", "typing", "uuid", "dynamap_async", "typing_extensions"}
+CALLED = {
+    *("GlobalIndex", "Prefix", "StoredForm", "Table", "TypedDict", "attr", "include", "template"),
+    *("at.astimezone(UTC).replace", "at.astimezone", "at.astimezone(UTC).replace(tzinfo=None).isoformat"),
+}
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_whatever_names_and_values_a_table_has_its_module_only_declares(data):
+    names = data.draw(st.lists(HOSTILE, min_size=6, max_size=6, unique=True))
+    pk, sk, indexed, *others = names
+    texts = data.draw(st.lists(HOSTILE, min_size=1, max_size=3, unique=True))
+    schema = TableSchema(
+        name="things",
+        keys=KeySchema((KeyAttribute(pk, "S"),), (KeyAttribute(sk, "S"),)),
+        indexes=(
+            IndexSchema(
+                name="gsi1",
+                kind=IndexKind.GLOBAL,
+                keys=KeySchema((KeyAttribute(indexed, "S"),)),
+                projection=Projection("INCLUDE", tuple(others)),
+            ),
+        ),
+    )
+    kinds = data.draw(st.sampled_from([(), *[texts] * 2]))  # an attribute that tells kinds, or none
+    made = []
+    for number in range(data.draw(st.sampled_from([3, 130]))):
+        text = texts[number % len(texts)]
+        item = {pk: {"S": f"{text}#{number}"}, sk: {"S": f"{number}{text}"}, indexed: {"S": text}}
+        item |= {name: {"S": text} for name in others[:1]} | {
+            name: {"M": {names[0]: {"S": text}}} for name in others[1:]
+        }
+        made.append(item | ({"kind": {"S": text}} if kinds else {}))
+    sample = Sample(schema=schema, items=tuple(made))
+    design = design_of(sample)
+    for text in (
+        design.source(values=True),
+        design.source(enums=True),
+        merge_models(design, '"""Mine."""\n', values=True).after,
+    ):
+        assert_only_declares(text)
+        assert_opened(text, sample)
+
+
+@pytest.mark.parametrize("name", ["", "\ud800", "a" * 256])
+def test_name_of_a_key_that_dynamodb_refuses_is_refused_before_anything_is_made(name):
+    schema = TableSchema(name="things", keys=KeySchema((KeyAttribute(name, "S"),)))
+    with pytest.raises(OperationError, match="is not one that DynamoDB takes"):
+        Sample(schema=schema, items=())

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from dynamap_async.codec import abbreviate, order_key
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, EncodeError
-from dynamap_async.limits import TABLE_NAME_MAX, TABLE_NAME_MIN
+from dynamap_async.limits import TABLE_NAME_MAX
 from dynamap_async.models import templates
 from dynamap_async.models.annotations import bare, without_none
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.settings import SETTINGS, Settings, fault, names_periods
 from dynamap_async.models.templates import DeclaredTemplate, PatternError, names_in
-from dynamap_async.schema import TableSchema
+from dynamap_async.schema import NAME_RULE, TableSchema, is_name
 from dynamap_async.wire import AttributeValue, WireKey
 
 if TYPE_CHECKING:
@@ -114,11 +114,10 @@ class Periods:
             value = self.calendar.exactly(value)
         try:
             name = self.template.build({self.field.name: value})
-            if name is None or not (TABLE_NAME_MIN <= len(name) <= TABLE_NAME_MAX and _LEGAL.fullmatch(name)):
-                raise EncodeError(
-                    f"{abbreviate(value)} does not make a valid table name, which has {TABLE_NAME_MIN} to "
-                    f"{TABLE_NAME_MAX} characters of a-z A-Z 0-9 _ - ."
-                ).at(self.field.name)
+            if name is None or not is_name(name):
+                raise EncodeError(f"{abbreviate(value)} does not make a valid table name, which has {NAME_RULE}").at(
+                    self.field.name
+                )
         except EncodeError as error:
             raise error.at(model=self.model) from error.__cause__
         return name

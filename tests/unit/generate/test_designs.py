@@ -4,6 +4,8 @@ import itertools
 import json
 import re
 
+import pytest
+
 from dynamap_async.generate import Sample, design_of
 
 
@@ -66,6 +68,12 @@ def test_same_items_in_any_order_of_attributes_give_the_same_text(published):
     turned = tuple(dict(reversed(item.items())) for item in sample.items)
     again = Sample(schema=sample.schema, items=turned)
     assert design_of(sample).source() == design_of(sample).source() == design_of(again).source()
+
+
+def test_module_that_python_cannot_read_is_never_given(all_samples, monkeypatch):
+    monkeypatch.setattr("dynamap_async.generate.source.docstring", lambda *lines: '"""')
+    with pytest.raises(SyntaxError):
+        design_of(next(iter(all_samples.values()))).source()
 
 
 def test_no_sampled_value_is_shown_unless_asked_for(published):

@@ -1,11 +1,14 @@
 """Declared tables as other tools write them."""
 
+import ast
 import json
 import sys
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from dynamap_async.errors import OperationError
 from dynamap_async.schema import (
     KEYS_ONLY,
     Encryption,
@@ -213,6 +216,35 @@ def test_terraform_says_keys_indexes_throughput_and_time_to_live():
         "  }\n"
         "}"
     )
+
+
+def hostile_text(text):
+    """Return a table with a text in each place that takes any."""
+    keys = KeySchema((KeyAttribute(text, "S"),))
+    index = IndexSchema(name="by", kind=IndexKind.GLOBAL, keys=keys, projection=Projection("INCLUDE", (f"{text}2",)))
+    settings = TableSettings(tags={text: text}, encryption=Encryption(kms_key=text))
+    return TableSchema(name="shop", keys=keys, indexes=(replace(index, name="by-x"),), settings=settings)
+
+
+@pytest.mark.parametrize("text", ['"', "\\", 'a"\nraise SystemExit\n"', "\x0c", "\u2028", "\u202e", '"""', "a\r"])
+def test_any_text_is_one_literal_in_the_module_of_cdk(text):
+    written = to_cdk(hostile_text(text))
+    found = [node.value for node in ast.walk(ast.parse(written)) if isinstance(node, ast.Constant)]
+    assert found.count(text) == 6
+    assert all(line.isprintable() for line in written.split("\n"))
+
+
+@pytest.mark.parametrize(("text", "literal"), [('"\n}', '"\\"\\n}"'), ("\x0c", '"\\u000c"'), ("${a}\\", '"$${a}\\\\"')])
+def test_any_text_is_one_literal_in_the_resource_of_terraform(text, literal):
+    written = to_terraform(hostile_text(text))
+    assert written.count(literal) == 6
+    assert all(line.isprintable() for line in written.split("\n"))
+
+
+@pytest.mark.parametrize("write", [to_cdk, to_cloudformation, to_terraform, to_description])
+def test_name_that_dynamodb_refuses_is_not_written(write):
+    with pytest.raises(OperationError, match="table name 'a b' is not one that DynamoDB takes"):
+        write(TableSchema(name="a b", keys=key("id")))
 
 
 def test_names_are_no_expressions_of_terraform():

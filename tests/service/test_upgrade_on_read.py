@@ -119,10 +119,12 @@ async def test_an_item_that_was_changed_since_it_was_read_is_left_alone(opened, 
     assert (await stored(other))[0] == changed
 
 
-async def test_a_full_queue_leaves_items_out_and_no_read_waits(opened, monkeypatch):
+async def test_a_full_queue_leaves_items_out(opened, monkeypatch):
     session, other = opened
     monkeypatch.setattr(write_back, "_WAITING", 2)
-    assert len(await session.scan(Customer)) == 6
+    # In one turn of the event loop, as a page that is decoded in one slice: no write makes room in between.
+    for customer in await other.scan(Customer):
+        session._write_back(customer)
     await written(session)
     assert [each.schema_version for each in await stored(other)].count(2) == 2
 

@@ -9,6 +9,7 @@ from dynamap_async.cli.configuration import find_configuration
 from dynamap_async.cli.confirmation import confirm
 from dynamap_async.cli.endings import CommandError
 from dynamap_async.cli.place import place_of
+from dynamap_async.transport import identity
 
 ARN = "arn:aws:sts::123456789012:assumed-role/deploy/build-7"
 ANSWER = f"""<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
@@ -20,6 +21,7 @@ ANSWER = f"""<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/201
 def tokens(project, monkeypatch):
     """A token service that answers with a status; return the statuses that it is to answer with."""
     statuses = [200]
+    monkeypatch.setattr(identity, "_SECONDS", 60.0)  # a client is made within them: long on a busy machine
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):

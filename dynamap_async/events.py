@@ -120,7 +120,7 @@ class RequestRetried(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSplit(Event):
-    """A batch was refused, or its answer was too large, and its parts are sent apart."""
+    """A batch was refused, could not be sent, or had an answer that cannot be read; its parts are sent apart."""
 
     exchange_id: int
     """The exchange that was refused."""
@@ -135,9 +135,9 @@ class BatchSplit(Event):
     parts: int
     """How many requests are made of it."""
     error: type[Exception]
-    """The class of the refusal."""
+    """The class of the error."""
     service_code: str | None
-    """The service's own name of the error; None where the answer was too large."""
+    """The service's own name of the error; None where DynamoDB gave none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         item_json,
         item_size,
         number_size,
+        text_size,
         value_size,
     )
     from dynamap_async.codec.straight_decoding import StraightPages
@@ -141,6 +142,7 @@ __all__ = [
     "straight_encoder",
     "tagged_union",
     "text",
+    "text_size",
     "through",
     "time",
     "time_text",
@@ -174,7 +176,7 @@ _HOMES: Final = {
         "text time uuid"
     ),
     "several_forms": "SeveralForms in_type",
-    "sizes": "KeyRole binary_size check_item check_key_value item_json item_size number_size value_size",
+    "sizes": "KeyRole binary_size check_item check_key_value item_json item_size number_size text_size value_size",
     "straight_decoding": "StraightPages",
     "straight_encoding": "StraightEncoder straight_encoder",
     "time_patterns": "TimePattern",

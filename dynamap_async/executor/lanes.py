@@ -27,7 +27,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.config import BatchPolicy, Priority
-from dynamap_async.errors import CapacityBudgetExceededError, ServiceError, TransportError
+from dynamap_async.errors import CapacityBudgetExceededError, EncodeError, ServiceError, TransportError, UsageError
 from dynamap_async.executor.accounts import Account, Hold
 from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.anyio_scopes import deadline_now
@@ -842,6 +842,12 @@ class Lane:
         """Let an exchange have failed; whatever it is, those who wait must learn of it, and nobody else will."""
         if isinstance(error, (ServiceError, TransportError)):
             self._refused(batch, error)
+        elif len(batch) > 1 and not isinstance(error, UsageError):
+            # Most likely it is one call's own, whose values cannot be encoded: nothing else is sent before that.
+            for call in batch:
+                call.on_the_wire = False
+                call.outcome_unknown |= call.request.writes and not isinstance(error, EncodeError)
+            self._split(batch, error)
         else:
             for call in batch:
                 self._give_up(call, error)
@@ -850,7 +856,7 @@ class Lane:
         failed = [(call, own_failure(self._retries, call, error)) for call in batch]
         for call in batch:
             call.on_the_wire = False
-        if len(batch) > 1 and refuses_some(error):
+        if len(batch) > 1 and refuses_some(error, again=any(self._retries.has_failed_again(call) for call in batch)):
             self._split(batch, error)
             return
         again: list[Failed] = []
@@ -864,7 +870,7 @@ class Lane:
                 self._give_up(call, unrecognised(call, own))
         self._backoffs.begin(again)
 
-    def _split(self, batch: Sequence[Call], error: ServiceError | TransportError) -> None:
+    def _split(self, batch: Sequence[Call], error: Exception) -> None:
         """Send the parts of a refused batch apart, so that what is wrong with one item is that item's error only."""
         groups = parts_of_refused(batch, by_item=refused_by_name(error))
         self._ledger.split(self._rules.batch(batch), batch, len(groups), error)

@@ -629,7 +629,7 @@ class Ledger:
                 )
             )
 
-    def split(self, request: Request, batch: Sequence[Call], parts: int, error: ServiceError | TransportError) -> None:
+    def split(self, request: Request, batch: Sequence[Call], parts: int, error: Exception) -> None:
         """Count a refused batch that is sent again in parts.
 
         Args:

@@ -105,6 +105,10 @@ class Retries:
         most = self.policy.max_attempts
         return most == 1 or call.attempts - call.uncounted >= most
 
+    def has_failed_again(self, call: Call) -> bool:
+        """Return whether a call that failed has failed before, or has had all of its attempts."""
+        return call.attempts > 1 or self.used_up(call)
+
     def take(self, failed: Iterable[FailedCall]) -> bool:
         """Take a retry from the budget, of which what only waits for units needs none; return whether there was one."""
         if all(_is_refusal(error) and (call.uncounted or self._holds(call.request)) for call, error in failed):
@@ -267,17 +271,23 @@ def own_failure(retries: Retries, call: Call, error: F) -> F:
     return own
 
 
-def refuses_some(error: ServiceError | TransportError) -> bool:
-    """Return whether some items of a batch that failed may be accepted, or answered, without the others."""
-    if error.retryable or isinstance(error, CredentialsRejectedError):
+def refuses_some(error: ServiceError | TransportError, *, again: bool) -> bool:
+    """Return whether some items of a batch that failed may be accepted, or answered, without the others.
+
+    Args:
+        error: why it failed.
+        again: whether it, or a part of it, has failed before, or is not to be sent again.
+    """
+    if isinstance(error, DamagedResponseError):
+        # The answer was too large, which that to fewer items is not; or damaged again, which may be one item's doing.
+        return again or not error.retryable
+    if error.retryable or isinstance(error, CredentialsRejectedError | TransportError):
         return False
-    if isinstance(error, TransportError):
-        return isinstance(error, DamagedResponseError)  # the answer was too large: that to fewer items is smaller
     # An error of DynamoDB itself says nothing about items, and splitting would multiply it.
     return 400 <= error.status < 500
 
 
-def refused_by_name(error: ServiceError | TransportError) -> bool:
+def refused_by_name(error: Exception) -> bool:
     """Return whether the refusal is about tables and permissions, so that items alone may be accepted."""
     return isinstance(error, AccessDeniedError | ResourceNotFoundError)
 

@@ -7,18 +7,19 @@ side of a comparison is only read as well: a field that may be None compares wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
-from dynamap_async.codec import ALL_TAGS, Converter, encode_any, refusal
+from dynamap_async.codec import ALL_TAGS, Converter, encode_any, refusal, value_size
 from dynamap_async.errors import EncodeError, ExpressionError
 from dynamap_async.errors.habits import FIELD_NAMES, no_attribute
 from dynamap_async.expressions.comparisons import between, compare, equal, is_in, unequal
 from dynamap_async.expressions.conditions import Condition, Function, Or, Size, Value, path_in
 from dynamap_async.expressions.paths import Path, undeclared
 from dynamap_async.expressions.value_changes import Changeable
+from dynamap_async.limits import NESTING_LEVELS
 from dynamap_async.wire import AttributeValue, Tag
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class Readable(Generic[T_co]):
                     f"begins_with() needs a field that is stored as text or binary data, and {path} holds "
                     f"{path.converter.label}"
                 )
-        if not isinstance(wanted, str | bytes) or path.converter.tags.isdisjoint(stored := encode_any(wanted)):
+        stored = _part(path, "begins_with", encode_any, wanted) if isinstance(wanted, str | bytes) else {}
+        if path.converter.tags.isdisjoint(stored):
             raise ExpressionError(f"{path}.begins_with(): {refusal(_part_of(path.converter), wanted).reason}")
         return Function("begins_with", path, (Value(stored),))
 
@@ -362,11 +364,8 @@ def _contained(path: Path, form: Converter, part: object) -> AttributeValue:
     """Return what a text, a set or a list at a path may contain, where it is stored in this form."""
     member = form.member
     if member is not None:
-        try:
-            return member.encode_compared(part)
-        except EncodeError as error:
-            raise error.at(f"{path.spelled}.contains()", model=path.owner.__name__) from None
-    if isinstance(part, str | bytes) and form.tags & (stored := encode_any(part)).keys():
+        return _part(path, "contains", member.encode_compared, part)
+    if isinstance(part, str | bytes) and form.tags & (stored := _part(path, "contains", encode_any, part)).keys():
         return stored
     if form.tags & {"S", "B"}:
         raise ExpressionError(f"{path}.contains(): {refusal(_part_of(form), part).reason}")
@@ -376,6 +375,16 @@ def _contained(path: Path, form: Converter, part: object) -> AttributeValue:
     elif form is not path.converter:
         problem = f"also stored as {' or '.join(sorted(form.tags))}, which has no parts"
     raise ExpressionError(f"{path}.contains({part!r}): {path} holds {path.converter.label}, {problem}")
+
+
+def _part(path: Path, function: str, encode: Callable[[Any], AttributeValue], part: object) -> AttributeValue:
+    """Return what the value at a path may contain or begin with, in its stored form."""
+    try:
+        stored = encode(part)
+        value_size(stored, NESTING_LEVELS)
+    except EncodeError as error:
+        raise error.at(f"{path.spelled}.{function}()", model=path.model) from None
+    return stored
 
 
 def _containable(path: Path, part: Path | Size) -> Path | Size:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from dynamap_async.codec import EMPTY_SET, Converter, anything
+from dynamap_async.codec import EMPTY_SET, Converter, anything, text_size, value_size
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, ExpressionError
-from dynamap_async.limits import ATTRIBUTE_NAME_BYTES, PATH_DEPTH
+from dynamap_async.limits import ATTRIBUTE_NAME_BYTES, NESTING_LEVELS, PATH_DEPTH
 from dynamap_async.wire import AttributeValue
 
 Forms: TypeAlias = tuple[AttributeValue | None, ...]
@@ -61,6 +61,11 @@ class Path:
         return self.owner is not Undeclared
 
     @property
+    def model(self) -> str | None:
+        """The name of the model that declares the attribute; None if none does."""
+        return self.owner.__name__ if self.is_declared else None
+
+    @property
     def attribute(self) -> str:
         """The stored name of the top-level attribute."""
         return str(self.steps[0])
@@ -95,6 +100,8 @@ class Path:
         if len(self.steps) == PATH_DEPTH:
             raise ExpressionError(f"{replace(self, spelled=spelled)} is deeper than {PATH_DEPTH} levels")
         step, converter = found
+        if isinstance(step, str):
+            _name_size(step, spelled, self.model)
         given = self.has_given_steps or not self.converter.document
         return Path(self.owner, (*self.steps, step), spelled, converter, has_given_steps=given)
 
@@ -114,9 +121,11 @@ class Path:
             EncodeError: the value is not of the field's type, or has no such form.
         """
         try:
-            return (form or self.converter).encode_compared(value)
+            stored = (form or self.converter).encode_compared(value)
+            value_size(stored, NESTING_LEVELS)
         except EncodeError as error:
-            raise error.at(self.spelled, model=self.owner.__name__) from None
+            raise error.at(self.spelled, model=self.model) from None
+        return stored
 
     def encode_each(self, value: object) -> tuple[AttributeValue, ...]:
         """Return the stored forms of a value that the one at this path is compared with, that which is written first.
@@ -136,6 +145,18 @@ class Path:
         return first, *others
 
 
+def _name_size(name: str, spelled: str, model: str | None = None) -> int:
+    """Return the size in bytes of a name that a path has.
+
+    Raises:
+        EncodeError: it is not valid Unicode.
+    """
+    try:
+        return text_size(name)
+    except EncodeError as error:
+        raise error.at(spelled, model=model) from None
+
+
 def undeclared(name: str) -> Path:
     """Return the path of a stored attribute that no model declares: nothing is known of its values.
 
@@ -145,7 +166,7 @@ def undeclared(name: str) -> Path:
     Raises:
         ExpressionError: no attribute can have it.
     """
-    if not 0 < len(name.encode()) <= ATTRIBUTE_NAME_BYTES:
+    if not 0 < _name_size(name, f"path({name!r})") <= ATTRIBUTE_NAME_BYTES:
         raise ExpressionError(f"path({name[:40]!r}): the stored name of an attribute must have 1 to 65,535 bytes")
     # The name is one that a program gave, so that nothing is kept by it.
     return Path(Undeclared, (name,), f"path({name!r})", anything(), has_given_steps=True)

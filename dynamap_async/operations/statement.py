@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, Generic, cast, final, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
-from dynamap_async.codec import decode_any, encode_any
+from dynamap_async.codec import decode_any, encode_any, value_size
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     EncodeError,
@@ -22,7 +22,7 @@ from dynamap_async.errors import (
     OperationError,
     ServiceError,
 )
-from dynamap_async.limits import BATCH_STATEMENTS, STATEMENT_LENGTH, TRANSACTION_ACTIONS
+from dynamap_async.limits import BATCH_STATEMENTS, NESTING_LEVELS, STATEMENT_LENGTH, TRANSACTION_ACTIONS
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.operations.operation import Operation
 from dynamap_async.operations.transactions import RESENDABLE_SECONDS, checked_token, token_to_send
@@ -230,9 +230,11 @@ def _encoded(parameters: object) -> list[AttributeValue]:
     encoded: list[AttributeValue] = []
     for value in cast("Sequence[object]", parameters):
         try:
-            encoded.append(encode_any(value))
+            stored = encode_any(value)
+            value_size(stored, NESTING_LEVELS)
         except EncodeError as error:
             raise error.at("parameters", len(encoded)) from error.__cause__
+        encoded.append(stored)
     return encoded
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import aiohttp
 import botocore
+import orjson
 from aiobotocore.client import AioBaseClient
 from botocore.exceptions import BotoCoreError, ChecksumError, ClientError, HTTPClientError, ParamValidationError
 from botocore.exceptions import ConnectionError as BotoConnectionError
@@ -16,7 +17,7 @@ from botocore.parsers import ResponseParserError
 from dynamap_async.errors import ConfigurationError, RequestRejectedError, ServiceError
 from dynamap_async.request import Request
 from dynamap_async.transport.aio import AioClient
-from dynamap_async.transport.failures import damaged, place_of, transport_error
+from dynamap_async.transport.failures import damaged, place_of, transport_error, unsendable
 from dynamap_async.transport.translate import service_error
 from dynamap_async.wire import Body
 
@@ -94,8 +95,13 @@ class ClientTransport:
         Raises:
             ServiceError: DynamoDB answered with an error.
             TransportError: no usable answer arrived.
+            EncodeError: the request cannot be encoded, so nothing was sent.
             ConfigurationError: the client has no credentials, or its botocore does not know the operation.
         """
+        try:
+            orjson.dumps(request.body)  # botocore would send half of a surrogate pair, as an escape sequence
+        except TypeError as error:
+            raise unsendable(request, error) from None
         operation = self._operation(request)
         parameters = to_client_form(request.body, operation.input_shape)
         call = getattr(self._client, _botocore.xform_name(request.operation))

@@ -11,9 +11,12 @@ from __future__ import annotations
 import socket
 from typing import Any, Final
 
+import orjson
+
 from dynamap_async.errors import (
     ConnectionFailedError,
     DamagedResponseError,
+    EncodeError,
     Outcome,
     RequestTimeoutError,
     TransportError,
@@ -77,6 +80,28 @@ _TIMED_OUT_BY_NAME: Final = frozenset(
 def place_of(request: Request) -> str:
     """Return how messages name a request: ``GetItem on table 'tweets'``."""
     return f"{request.operation} on table {request.table!r}" if request.table else request.operation
+
+
+def unsendable(request: Request, error: TypeError) -> EncodeError:
+    """Return the error of a request that has no form in JSON, so that nothing is sent; ``path`` leads to what has none.
+
+    Args:
+        request: what was to be sent.
+        error: what encoding it raised.
+    """
+    reason = f"{place_of(request)} cannot be sent, because this has no form in JSON: {error}"
+    return EncodeError(reason).at(*_without_json(request.body))
+
+
+def _without_json(part: Any) -> tuple[str | int, ...]:
+    """Return where in a part of a request the first value is that has no form in JSON."""
+    inner: Any = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    for name, value in inner:
+        try:
+            orjson.dumps({name: value} if isinstance(name, str) else value)
+        except TypeError:
+            return (name, *_without_json(value))
+    return ()
 
 
 def damaged(request: Request, reason: str, *, foreign: bool = False) -> DamagedResponseError:

@@ -18,7 +18,7 @@ from dynamap_async.transport.answers import read_answer, read_in_pieces
 from dynamap_async.transport.channel import Answer, Channel, NoHostChannel
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.credentials import CredentialSource, FixedCredentials
-from dynamap_async.transport.failures import transport_error
+from dynamap_async.transport.failures import transport_error, unsendable
 from dynamap_async.transport.pool import Pool
 from dynamap_async.transport.settings import (
     DEFAULT_CONNECTIONS,
@@ -169,13 +169,17 @@ class WireTransport:
         Raises:
             ServiceError: DynamoDB answered with an error.
             TransportError: no usable answer arrived.
+            EncodeError: the request cannot be encoded, so nothing was sent.
             ConfigurationError: credentials could not be refreshed.
             SessionStateError: the transport is not open.
         """
         opened = self._opened
         if opened is None:
             raise SessionStateError("the transport is not open: await open() before send()")
-        body = orjson.dumps(request.body)
+        try:
+            body = orjson.dumps(request.body)
+        except TypeError as error:
+            raise unsendable(request, error) from None
         remedied = False
         while True:
             used = opened.credentials.fixed or await opened.credentials.current()

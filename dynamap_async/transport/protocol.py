@@ -33,6 +33,7 @@ class Transport(Protocol):
         Raises:
             ServiceError: DynamoDB answered with an error.
             TransportError: no usable answer arrived; ``outcome`` tells whether the request can have been carried out.
+            EncodeError: the request cannot be encoded, so nothing was sent.
             ConfigurationError: credentials could not be found or refreshed.
         """
         ...

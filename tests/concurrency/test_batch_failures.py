@@ -11,6 +11,7 @@ import pytest
 from dynamap_async import Attr, Model, PartitionKey, RetryPolicy
 from dynamap_async.errors import (
     AccessDeniedError,
+    ConfigurationError,
     ConnectionFailedError,
     CredentialsRejectedError,
     DamagedResponseError,
@@ -280,11 +281,41 @@ async def test_nobody_sleeps_past_its_own_deadline(
     ],
 )
 async def test_an_answer_that_cannot_be_read_is_a_damaged_one(transport, open_session, outcomes, finds, answer):
-    transport.otherwise = answer
+    transport.otherwise = lambda request: answer if request.operation == "BatchGetItem" else {"Item": []}
     async with open_session(retry=NO_WAIT) as session:
         errors = await outcomes(*finds(session, 3))
     assert {type(error) for error in errors} == {DamagedResponseError}
-    assert len(transport.requests) == 4
+    assert {error.attempts for error in errors} == {4}
+
+
+async def test_an_answer_that_is_damaged_again_hurts_only_those_whose_item_it_is(
+    transport, service, open_session, outcomes, finds
+):
+    service.fill(4)
+
+    def answer(request):
+        if "'2'" in str(request.body):
+            return (
+                {"Responses": {"readings": ["damaged"]}} if request.operation == "BatchGetItem" else {"Item": "damaged"}
+            )
+        return service(request)
+
+    transport.otherwise = answer
+    async with open_session(retry=NO_WAIT) as session:
+        *found, damaged, last = await outcomes(*finds(session, 4))
+    assert [item.at for item in (*found, last)] == [0, 1, 3]
+    assert isinstance(damaged, DamagedResponseError)
+    assert damaged.operation == "GetItem"
+
+
+async def test_an_answer_that_is_damaged_once_is_asked_for_again_as_a_whole(
+    transport, service, open_session, outcomes, finds
+):
+    service.fill(4)
+    transport.script({"Responses": "none"}).otherwise = service
+    async with open_session(retry=NO_WAIT) as session:
+        assert [item.at for item in await outcomes(*finds(session, 4))] == [0, 1, 2, 3]
+    assert operations(transport) == ["BatchGetItem"] * 2
 
 
 class OddError(Exception):
@@ -292,12 +323,35 @@ class OddError(Exception):
         super().__init__("odd")
 
 
+def defective(service, word):
+    """Return what fails every request that has a word, as a defect would."""
+
+    def answer(request):
+        if word in str(request.body):
+            raise OddError(1, second=2)
+        return service(request)
+
+    return answer
+
+
+@pytest.mark.in_memory("an endpoint answers, and raises nothing")
+@pytest.mark.parametrize("many", ["puts", "finds"])
+async def test_a_defect_that_one_request_meets_fails_nobody_else(
+    transport, service, open_session, outcomes, request, many
+):
+    service.fill(4)
+    transport.otherwise = defective(service, "'2'")
+    async with open_session() as session:
+        *first, failed, last = await outcomes(*request.getfixturevalue(many)(session, 4))
+    assert [item.at for item in (*first, last)] == [0, 1, 3]
+    assert isinstance(failed, OddError)
+
+
 @pytest.mark.in_memory("an endpoint answers, and raises nothing")
 async def test_a_defect_of_the_transport_fails_those_who_wait_and_nothing_else(
     transport, open_session, outcomes, finds
 ):
-    transport.script(OddError(1, second=2))
-    transport.otherwise = {}
+    transport.otherwise = defective(lambda request: {}, "readings")
     async with open_session() as session:
         errors = await outcomes(*finds(session, 3))
         assert [type(error) for error in errors] == [OddError] * 3
@@ -305,6 +359,15 @@ async def test_a_defect_of_the_transport_fails_those_who_wait_and_nothing_else(
         assert await session.find(Label, "a") is None
         await asyncio.sleep(0)
         assert session._executor._slots.free == transport.max_connections
+
+
+@pytest.mark.in_memory("an endpoint answers, and raises nothing")
+async def test_what_no_caller_is_to_blame_for_fails_a_batch_at_once(transport, open_session, outcomes, finds):
+    transport.script(ConfigurationError("the credentials cannot be refreshed"))
+    async with open_session() as session:
+        errors = await outcomes(*finds(session, 3))
+    assert [type(error) for error in errors] == [ConfigurationError] * 3
+    assert len(transport.requests) == 1
 
 
 async def test_the_tracebacks_of_one_failure_do_not_grow_into_each_other(

@@ -114,3 +114,40 @@ async def test_leaving_early_leaves_no_task(counted):
     await session.find(Tweet, "user0", 0)
     await asyncio.sleep(0)
     assert asyncio.all_tasks() <= before
+
+
+HALF = "a\ud800"
+"""It ends with half of a surrogate pair: a client may spell it in JSON, and UTF-8 cannot."""
+CALLS = {
+    "find": lambda session: session.find(User, HALF),
+    "get_many": lambda session: session.get_many(User, ["ada", HALF]),
+    "delete": lambda session: session.delete(User, HALF),
+    "put": lambda session: session.put(User(name=HALF)),
+    "put_many": lambda session: session.put_many([User(name="ada"), User(name=HALF)]),
+    "delete_many": lambda session: session.delete_many(User, ["cyd", HALF]),
+    "transact_find": lambda session: session.transact_find((User, "ada"), (User, HALF)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+async def test_a_text_that_is_not_unicode_hurts_nobody_else(counted, call):
+    session, _counts = counted
+    await session.put_many([User(name="ada"), *tweets(3)])
+
+    async def fails():
+        with pytest.raises((EncodeError, BatchError)) as caught:
+            await call(session)
+        return caught.value
+
+    async with asyncio.TaskGroup() as tasks:
+        user = tasks.create_task(session.find(User, "ada"))
+        failing = tasks.create_task(fails())
+        tweet = tasks.create_task(session.find(Tweet, "user1", 1))
+        tasks.create_task(session.put(User(name="bob")))
+    assert (user.result().name, tweet.result().text) == ("ada", "text 1")
+    error = failing.result()
+    if isinstance(error, BatchError):
+        [failure] = error.failures
+        assert failure.position == 1
+        error = failure.error
+    assert str(error).startswith("User.name: the text")

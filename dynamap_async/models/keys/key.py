@@ -10,6 +10,7 @@ from pydantic import SecretBytes, SecretStr
 
 from dynamap_async.codec import KeyRole, check_key_value, encode_text, fits_keys
 from dynamap_async.errors import DynamapError, EncodeError, OperationError
+from dynamap_async.limits import SORT_KEY_BYTES
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.native import JSON_ITEM
 from dynamap_async.request import canonical
@@ -210,12 +211,10 @@ def _key_encoder(field: FieldPlan, number: int) -> Callable[[Any], AttributeValu
     is_text = encode is encode_text
 
     def encode_and_check(value: Any) -> AttributeValue:
-        if is_text and type(value) is str and 0 < len(value) <= 256:
+        if is_text and type(value) is str and 0 < len(value) <= SORT_KEY_BYTES and value.isascii():
             return {"S": value}
         stored = encode(value)
-        # So many characters have at most 1,024 bytes, which any part of a key may have.
-        if not 0 < len(stored.get("S", "")) <= 256:
-            check_key_value(stored, role)
+        check_key_value(stored, role)
         return stored
 
     return encode_and_check

@@ -11,7 +11,13 @@ from dynamap_async.expressions import Placeholders, render_condition
 
 S, N = (lambda text: {"S": text}), (lambda text: {"N": text})
 NULL = {"NULL": True}
+HALF = "a\ud800"
+"""It ends with half of a surrogate pair, which JSON may spell, and UTF-8 cannot."""
 NOON = datetime(2024, 6, 1, 12, 0, tzinfo=UTC)
+
+
+def nested(levels):
+    return [nested(levels - 1)] if levels else "end"
 
 
 def case(make, text, *values):
@@ -292,6 +298,21 @@ REFUSED = [
     (lambda t: t.address["town"], ExpressionError, "has no 'town'"),
     (lambda t: (t.rank == 1) & True, TypeError, "unsupported operand"),
     (lambda t: (t.rank == 1) | t.name, TypeError, "unsupported operand"),
+    (lambda t: t.name == HALF, EncodeError, "^Thing.name: the text .* is not valid Unicode; store it as bytes"),
+    (lambda t: t.name > HALF, EncodeError, "^Thing.name: the text .* is not valid Unicode"),
+    (lambda t: t.name.between("a", HALF), EncodeError, "^Thing.name: the text .* is not valid Unicode"),
+    (lambda t: t.name.is_in("a", HALF), EncodeError, "^Thing.name: the text .* is not valid Unicode"),
+    (lambda t: t.name.begins_with(HALF), EncodeError, r"^Thing.name.begins_with\(\): the text .* is not valid Unicode"),
+    (lambda t: t.name.contains(HALF), EncodeError, r"^Thing.name.contains\(\): the text .* is not valid Unicode"),
+    (lambda t: t.tags.contains(HALF), EncodeError, r"^Thing.tags.contains\(\): the text .* is not valid Unicode"),
+    (lambda t: t.tags == {HALF}, EncodeError, "^Thing.tags: the text .* is not valid Unicode"),
+    (lambda t: t.history == [HALF], EncodeError, "^Thing.history: the text .* is not valid Unicode"),
+    (lambda t: t.options == {HALF: 1}, EncodeError, "^Thing.options: the text .* is not valid Unicode"),
+    (lambda t: t.options[HALF], EncodeError, "^Thing.options.*: the text .* is not valid Unicode"),
+    (lambda t: path(HALF), EncodeError, "the text .* is not valid Unicode"),
+    (lambda t: path("old") == HALF, EncodeError, r"^path\('old'\): the text .* is not valid Unicode"),
+    (lambda t: path("old")[HALF], EncodeError, r"^path\('old'\).*: the text .* is not valid Unicode"),
+    (lambda t: path("old") == nested(40), EncodeError, "nested more than 32 levels deep"),
     (lambda t: path(5), ExpressionError, "5 is not a field of a model; write Model.field"),
 ]
 

@@ -8,7 +8,20 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, RootModel
 
-from dynamap_async import Attr, GlobalIndex, LocalIndex, Model, PartitionKey, SortKey, attr
+from dynamap_async import (
+    Attr,
+    Delete,
+    Find,
+    Get,
+    GlobalIndex,
+    LocalIndex,
+    Model,
+    PartitionKey,
+    SortKey,
+    StoredForm,
+    Update,
+    attr,
+)
 from dynamap_async.errors import EncodeError, ItemTooLargeError, OperationError
 from dynamap_async.models import definition_of
 
@@ -40,6 +53,15 @@ class Thing(Model, table="things"):
 
     by_city = GlobalIndex("by-city", partition_key="city", sort_key="at")
     by_name = LocalIndex("by-local-city", sort_key="city")
+
+
+class Text(Model, table="texts"):
+    id: PartitionKey[str] = attr(stored_as=StoredForm(name="as it is", tag="S", encode=str, decode=str))
+    part: SortKey[str]
+
+
+HALF = "a\ud800"
+"""It ends with half of a surrogate pair, which JSON may spell, and UTF-8 cannot."""
 
 
 class Node(Model):
@@ -210,3 +232,10 @@ def test_keys_are_refused_with_the_shape_of_the_right_one() -> None:
 
 def test_key_of_an_instance_is_its_stored_key() -> None:
     assert definition_of(Thing).key_of(thing()) == {"pk": {"S": "a"}, "part": {"B": "Yg=="}}
+
+
+@pytest.mark.parametrize(("values", "field"), [((HALF, "a"), "id"), (("a", HALF), "part")])
+@pytest.mark.parametrize("operation", [Get, Find, Delete, Update])
+def test_a_key_that_is_not_unicode_is_refused_before_it_shares_a_call(operation: Any, values: Any, field: str) -> None:
+    with pytest.raises(EncodeError, match=f"^Text.{field}: the text .* is not valid Unicode; store it as bytes"):
+        operation(Text, *values)

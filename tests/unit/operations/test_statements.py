@@ -177,9 +177,14 @@ def test_what_the_service_would_refuse_is_refused_before_it_is_sent(make, messag
         make()
 
 
-def test_a_value_that_cannot_be_stored_is_named():
-    with pytest.raises(EncodeError, match=r"parameters\[1\]: storable value expected") as caught:
-        Statement(SELECT, ["a", object()])
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [(object(), "storable value expected"), ("\ud800", "the text .* is not valid Unicode"), ({"\ud800": 1}, "Unicode")],
+    ids=["object", "text", "key"],
+)
+def test_a_value_that_cannot_be_stored_is_named(value, reason):
+    with pytest.raises(EncodeError, match=rf"parameters\[1\]: .*{reason}") as caught:
+        Statement(SELECT, ["a", value])
     assert caught.value.path == ("parameters", 1)
 
 

@@ -11,6 +11,7 @@ from dynamap_async.errors import (
     ConfigurationError,
     ConnectionFailedError,
     DamagedResponseError,
+    EncodeError,
     InternalServerError,
     Outcome,
     RequestRejectedError,
@@ -182,6 +183,15 @@ async def test_parameters_that_botocore_refuses_are_a_rejected_request(server, c
     transport = await connect_client()
     with pytest.raises(RequestRejectedError, match="TableName"):
         await transport.send(Request(operation="GetItem", body={"Key": {}}, table="tweets"))
+    assert server.requests == []
+
+
+@pytest.mark.asyncio
+async def test_half_of_a_surrogate_pair_is_refused_before_it_is_sent(server, connect_client, get_item):
+    transport = await connect_client()
+    get_item.body = {**get_item.body, "Key": {"id": {"S": "\ud800"}}}
+    with pytest.raises(EncodeError, match="surrogates"):
+        await transport.send(get_item)
     assert server.requests == []
 
 

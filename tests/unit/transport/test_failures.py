@@ -8,7 +8,7 @@ from botocore.parsers import ResponseParserError
 
 from dynamap_async.errors import ConnectionFailedError, DamagedResponseError, Outcome, RequestTimeoutError
 from dynamap_async.request import Request
-from dynamap_async.transport.failures import transport_error
+from dynamap_async.transport.failures import transport_error, unsendable
 
 KEY = Mock(host="h", port=1, ssl=True)
 REFUSED = aiohttp.ClientConnectorError(KEY, OSError(111, "refused"))
@@ -120,3 +120,19 @@ def test_message_says_what_happened_to_the_request():
     assert "nothing was sent" in str(transport_error(REFUSED, request))
     assert "PutItem on table 'tweets'" in str(transport_error(BROKEN, request))
     assert "unknown" in str(transport_error(BROKEN, request))
+
+
+UNSENDABLE = {
+    "text": ({"TableName": "tweets", "Key": {"id": {"S": "\ud800"}}}, ("Key", "id", "S")),
+    "name": ({"TableName": "tweets", "Key": {"\ud800": {"S": "a"}}}, ("Key", "\ud800")),
+    "number": ({"TableName": "tweets", "Limit": 10**30}, ("Limit",)),
+    "position": ({"TableName": "tweets", "Items": [1, "\ud800"]}, ("Items", 1)),
+}
+"""Bodies that have no form in JSON, with where."""
+
+
+@pytest.mark.parametrize(("body", "path"), UNSENDABLE.values(), ids=UNSENDABLE)
+def test_a_request_that_has_no_form_in_json_says_where(body, path):
+    error = unsendable(Request(operation="GetItem", body=body, table="tweets"), TypeError("why"))
+    assert "GetItem on table 'tweets' cannot be sent" in str(error)
+    assert error.path == path

@@ -18,6 +18,7 @@ from dynamap_async.errors import (
     ConnectionFailedError,
     CredentialsRejectedError,
     DamagedResponseError,
+    EncodeError,
     InternalServerError,
     Outcome,
     RequestTimeoutError,
@@ -346,6 +347,15 @@ async def test_missing_credentials_are_reported_when_opening():
     transport = WireTransport(Connection(region="eu-west-1"))
     with pytest.raises(ConfigurationError, match="AWS_ACCESS_KEY_ID"):
         await transport.open()
+
+
+@pytest.mark.asyncio
+async def test_half_of_a_surrogate_pair_is_refused_before_it_is_sent(server, connect, get_item):
+    transport = await connect()
+    get_item.body = {**get_item.body, "Key": {"id": {"S": "\ud800"}}}
+    with pytest.raises(EncodeError, match="surrogates"):
+        await transport.send(get_item)
+    assert server.requests == []
 
 
 @pytest.mark.asyncio

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from typing import Final
 
 import aiohttp
 import yarl
+from aiohttp.connector import Connection
 from aiohttp.hdrs import ACCEPT_ENCODING, USER_AGENT
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport.channel import Answer, connect_seconds
-from dynamap_async.transport.failures import AnswerTooLargeError, check_size
+from dynamap_async.transport.failures import AnswerTooLargeError, NotConnectedError, check_size
 from dynamap_async.transport.settings import ConnectionSettings
 
 _CONNECTOR_ARGS: Final = frozenset(
@@ -19,8 +21,19 @@ _CONNECTOR_ARGS: Final = frozenset(
 )
 _WRITTEN_AT_ONCE_BYTES: Final = 2**20
 
-EXCHANGE_ERRORS: Final = (aiohttp.ClientError, OSError, UnicodeError, AnswerTooLargeError)
+EXCHANGE_ERRORS: Final = (aiohttp.ClientError, OSError, UnicodeError, NotConnectedError, AnswerTooLargeError)
 """What an exchange over aiohttp that failed raises; a timeout is an OSError, a name that no host has a UnicodeError."""
+
+
+class _CheckedRequest(aiohttp.ClientRequest):
+    """A request that is not sent where something came before it, which aiohttp would take for its answer."""
+
+    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        await asyncio.sleep(0)  # the event loop looks at its sockets,
+        await asyncio.sleep(0)  # and has read what had come
+        if conn.protocol is None or conn.protocol.should_close:
+            raise NotConnectedError from ConnectionResetError("the connection ended, or an answer came unasked")
+        return await super().send(conn)
 
 
 class AiohttpChannel:
@@ -54,6 +67,7 @@ class AiohttpChannel:
             timeout=aiohttp.ClientTimeout(
                 connect=longest_connect_seconds, sock_connect=connecting, sock_read=config.read_timeout
             ),
+            request_class=_CheckedRequest,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,  # the checksum is that of the bytes as they were sent
             headers={USER_AGENT: settings.user_agent, ACCEPT_ENCODING: "identity"},

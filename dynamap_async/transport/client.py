@@ -33,6 +33,7 @@ class ClientTransport:
 
     - verify checksums in the ``standard`` and ``adaptive`` retry modes: only ``legacy`` looks at them;
     - tell a damaged body from an empty answer, unless its content type gives it away;
+    - tell an answer that came unasked, while a connection was idle: aiohttp gives it to the next request;
     - follow the service's clock, or fetch new credentials when they are refused as expired;
     - send operations and parameters that the installed botocore does not know;
     - keep botocore from following redirects and firing its events, some of which may send on their own.

@@ -70,10 +70,8 @@ class Connection:
         if self.profile is not None and self.credentials is not None:
             raise ConfigurationError("profile and credentials exclude each other; pass one of them")
         config: Any = self.aio_config
-        if config is not None and not _is_pool(config.max_pool_connections):
-            raise ConfigurationError(
-                f"AioConfig(max_pool_connections={config.max_pool_connections!r}): give a whole number from 1 up"
-            )
+        if config is not None:
+            check_config(config)
         configured = None if config is None else config.region_name
         if self.region is not None and configured is not None and self.region != configured:
             raise ConfigurationError(
@@ -82,5 +80,25 @@ class Connection:
             )
 
 
-def _is_pool(connections: object) -> bool:
-    return isinstance(connections, int) and connections >= 1
+def check_config(config: Any) -> None:
+    """Check what of an AioConfig is used here, for botocore takes anything.
+
+    Raises:
+        ConfigurationError: a setting cannot work; the message names it.
+    """
+    most = config.max_pool_connections
+    if not isinstance(most, int) or most < 1:
+        raise ConfigurationError(f"AioConfig(max_pool_connections={most!r}): give a whole number from 1 up")
+    for name in ("connect_timeout", "read_timeout"):
+        seconds: object = getattr(config, name)
+        if seconds is not None and not (isinstance(seconds, int | float) and seconds > 0):
+            raise ConfigurationError(
+                f"AioConfig({name}={seconds!r}): give a number of seconds above 0, or None for no limit"
+            )
+    for name in ("user_agent", "user_agent_extra"):
+        text: object = getattr(config, name)
+        if text is not None and not (isinstance(text, str) and text.isprintable()):
+            raise ConfigurationError(
+                f"AioConfig({name}={text!r}): give a text without line breaks and control characters; it is sent in "
+                "a header"
+            )

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import select
 import sys
+from asyncio.trsock import TransportSocket
 from collections.abc import Callable
 from contextvars import Context
+from functools import partial
 from math import inf
 from typing import Final, cast
 
@@ -22,10 +24,9 @@ from dynamap_async.transport.failures import AnswerTooLargeError, BrokenAnswerEr
 PIECE_BYTES: Final = 2**16
 """What is written at one go; more waits until the peer has taken it."""
 _HEAD_BYTES: Final = 2**16
-"""Most of an answer that may come before its body."""
-_UNSEEN_SECONDS: Final = 1.0
-"""A connection that was idle for longer is looked at before it is used. Its end may have come while the event loop was
-busy; servers end what was idle for a while, not what was just used."""
+"""Most of an answer that may come beside its body: headers, trailers, and what only announces it."""
+_CHUNK_BYTES: Final = 16
+"""What may come beside the body for each of its chunks."""
 
 
 class Http1Connection(asyncio.BufferedProtocol):
@@ -68,21 +69,27 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._answer: Answer | None = None
         """What came, as a whole."""
         self._headers: dict[str, str] = {}
-        self._body: Final[list[bytes]] = []
-        self._head_bytes = 0
-        """How much came before the first byte of the body, in more than one piece."""
+        self._body: list[bytes] = []
+        """What came of the body in earlier reads, one piece for each."""
+        self._body_bytes = 0
+        self._beside_bytes = 0
+        """How much came beside the body in earlier reads."""
+        self._pieces: Final[list[bytes]] = []
+        """What the parser found of the body in this read."""
         self._reusable = True
         self._writing = False
         """Whether part of a request is not written yet."""
         self._paused = False
         self._resumed: asyncio.Future[None] | None = None
-        self._used = -inf
-        """When it was used last, or made."""
+        self._look: Callable[[], object] | None = None
+        """Tells whether something came that the event loop has not told yet."""
+        self._news: Callable[[], object] | None = None
+        """The same, from the first answer on: before, TLS has news of its own."""
         self._due = inf
         """When it ends, by the event loop's time, unless something comes before."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = inf
-        self.on_body: Final = self._body.append  # what the parser calls with a piece of the body
+        self.on_body: Final = self._pieces.append  # what the parser calls with a piece of the body
         self._parser: Final = HttpResponseParser(self)
 
     # What the pool calls.
@@ -99,15 +106,18 @@ class Http1Connection(asyncio.BufferedProtocol):
             head: its first line and its headers.
             body: the first of it is written here, the rest by ``write_rest``.
         """
-        transport, now = self._transport, self._loop.time()
+        transport = self._transport
         assert transport is not None  # noqa: S101 - the pool knows none that is not made
-        if transport.is_closing() or (now - self._used > _UNSEEN_SECONDS and _has_news(transport)):
+        # What came while the event loop was busy is the connection's end, or what nobody asked for: a server may say
+        # that it waited for too long. It would be read as the answer to this request.
+        if transport.is_closing() or (self._news is not None and self._news()):
             transport.abort()
             return None
+        due = self._loop.time() + self._read_seconds
         transport.write(head + body if len(body) <= PIECE_BYTES else head + body[:PIECE_BYTES])
         if transport.is_closing():  # the system took nothing of it
             return None
-        self._due = due = now + self._read_seconds
+        self._due = due
         if due < self._timer_due:
             self._set_timer()
         waiter = self._waiter = self._loop.create_future()
@@ -148,7 +158,7 @@ class Http1Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the way out."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is one, but not by inheritance
-        self._used = self._loop.time()
+        self._look = _look_at(transport.get_extra_info("socket"))
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return where to read to."""
@@ -204,39 +214,40 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_message_complete(self) -> None:
-        """Put the answer together. What only announces it, such as ``100 Continue``, is none."""
-        status, headers, body = self._parser.get_status_code(), self._headers, self._body
+        """Put the answer together. What only announces it, such as ``100 Continue``, is none; nor is a second one."""
+        status, headers, pieces = self._parser.get_status_code(), self._headers, self._pieces
         self._headers = {}
-        if status < 200:
+        if status < 200 or self._answer is not None:
             return
-        self._answer = Answer(status, headers, body[0] if len(body) == 1 else b"".join(body))
-        body.clear()
+        body = pieces[0] if len(pieces) == 1 and not self._body else b"".join(self._body + pieces)
+        self._answer = Answer(status, headers, body)
+        pieces.clear()
+        self._body, self._body_bytes, self._beside_bytes = [], 0, 0
         if not self._parser.should_keep_alive():
             self._reusable = False
 
     # Ends.
 
     def _end(self, answer: Answer) -> None:
-        waiter, self._waiter, self._answer, self._head_bytes = self._waiter, None, None, 0
+        waiter, self._waiter, self._answer = self._waiter, None, None
         assert waiter is not None  # noqa: S101 - nothing is read while nobody waits
-        if self._reusable and not self._writing:
-            self._used = now = self._loop.time()
-            self._due = due = now + self._idle_seconds
-            if due < self._timer_due:
-                self._set_timer()
-            self._idle(self)
-        else:
+        if not waiter.done():  # not cancelled, in this turn; it is told before anything that can fail
+            try:
+                if len(answer.body) > PIECE_BYTES:
+                    check_size(len(answer.body))
+            except AnswerTooLargeError as error:
+                waiter.set_exception(error)
+            else:
+                waiter.set_result(answer)
+        if not self._reusable or self._writing:
             self._abort()
             self._write_on()
-        if waiter.done():  # cancelled, in this turn
             return
-        try:
-            if len(answer.body) > PIECE_BYTES:
-                check_size(len(answer.body))
-        except AnswerTooLargeError as error:
-            waiter.set_exception(error)
-        else:
-            waiter.set_result(answer)
+        self._news = self._look
+        self._due = due = self._loop.time() + self._idle_seconds
+        if due < self._timer_due:
+            self._set_timer()
+        self._idle(self)
 
     def _fail(self, error: Exception) -> None:
         waiter, self._waiter = self._waiter, None
@@ -259,19 +270,27 @@ class Http1Connection(asyncio.BufferedProtocol):
             self._fail(error if isinstance(error, OSError) else closed)
 
     def _await_more(self, size: int) -> None:
-        """Go on waiting for the rest of an answer, unless it is too large already."""
+        """Go on waiting for the rest of an answer, unless it is too large already.
+
+        Each read is looked at once, and what it had of the body becomes one piece: chunks can be of one byte each.
+        """
         self._due = self._loop.time() + self._read_seconds
+        if pieces := self._pieces:
+            piece = b"".join(pieces)
+            self._body.append(piece)
+            self._body_bytes += len(piece)
+            size -= len(piece) + _CHUNK_BYTES * len(pieces)
+            pieces.clear()
+        if size > 0:
+            self._beside_bytes += size
         try:
-            if self._body:
-                check_size(sum(map(len, self._body)))
-            else:
-                self._head_bytes += size
+            check_size(self._body_bytes)
             check_size(int(self._headers.get("content-length", "0")))
         except AnswerTooLargeError as error:
             self._fail(error)
         else:
-            if self._head_bytes > _HEAD_BYTES:
-                self._fail(BrokenAnswerError(f"its headers are longer than {_HEAD_BYTES:,} bytes"))
+            if self._beside_bytes > _HEAD_BYTES:
+                self._fail(BrokenAnswerError(f"its headers and trailers are longer than {_HEAD_BYTES:,} bytes"))
 
     def _write_on(self) -> None:
         if self._resumed is not None and not self._resumed.done():
@@ -301,11 +320,10 @@ class Http1Connection(asyncio.BufferedProtocol):
             self._fail(TimeoutError(f"nothing came for {self._read_seconds:g} s"))
 
 
-def _has_news(transport: asyncio.Transport) -> bool:
-    """Return whether something came that the event loop has not told yet: the end, or what nobody asked for."""
-    socket = transport.get_extra_info("socket")
+def _look_at(socket: TransportSocket) -> Callable[[], object]:
+    """Return what tells whether something came that the event loop has not told yet."""
     if sys.platform == "win32":
-        return bool(select.select([socket], [], [], 0)[0])
+        return lambda: select.select([socket], [], [], 0)[0]
     poll = select.poll()
     poll.register(socket.fileno(), select.POLLIN)
-    return bool(poll.poll(0))
+    return partial(poll.poll, 0)

@@ -20,7 +20,7 @@ from botocore.exceptions import BotoCoreError
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport import aiohttp_channel, session_class, session_credentials
-from dynamap_async.transport.connection import Connection
+from dynamap_async.transport.connection import Connection, check_config
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
 from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, ConnectionSettings
 from dynamap_async.transport.tls import tls_context
@@ -63,7 +63,7 @@ def _resolved(connection: Connection) -> ConnectionSettings:
         endpoint=endpoint,
         session=session,
         config=config,
-        user_agent=" ".join(filter(None, (config.user_agent or session.user_agent(), config.user_agent_extra))),
+        user_agent=" ".join(filter(None, (config.user_agent or _user_agent(session), config.user_agent_extra))),
         verify=verify,
         proxies=proxies,
         tls=_tls(config, verify) if endpoint.encrypted and not by_session_class else None,
@@ -84,6 +84,7 @@ def _config(connection: Connection, session: Any) -> Any:
     for layer in (session.get_default_client_config(), connection.aio_config):
         if layer is not None:
             config = _merged(config, layer)
+    check_config(config)
     return config
 
 
@@ -93,6 +94,12 @@ def _merged(config: Any, layer: Any) -> Any:
         source = layer if isinstance(layer, AioConfig) else config
         merged.connector_args, merged.http_session_cls = source.connector_args, source.http_session_cls
     return merged
+
+
+def _user_agent(session: Any) -> str:
+    """Return what a session calls itself, with a hyphen for what no header can have, as botocore's clients do it."""
+    said: str = session.user_agent()  # with AWS_EXECUTION_ENV, as it is
+    return "".join(each if each.isprintable() else "-" for each in said)
 
 
 def _needs_session_class(config: Any, proxies: Mapping[str, str], endpoint: Endpoint) -> bool:

@@ -53,8 +53,8 @@ class Pool:
         self._tls: Final = settings.tls
         self._server_name: Final = endpoint.name.removesuffix(".") if endpoint.encrypted else None
         self._connect_seconds: Final = connect_seconds(config, longest_connect_seconds)
-        self._read_seconds: Final[float] = inf if config.read_timeout is None else config.read_timeout
-        self._idle_seconds: Final[float] = config.connector_args.get("keepalive_timeout", _KEPT_SECONDS)
+        self._read_seconds: Final = _seconds(config.read_timeout)
+        self._idle_seconds: Final = _seconds(config.connector_args.get("keepalive_timeout", _KEPT_SECONDS))
         self._most: Final[int] = config.max_pool_connections
         self._head: Final = (
             f"POST {endpoint.target} HTTP/1.1\r\nUser-Agent: {settings.user_agent}\r\nAccept-Encoding: identity\r\n"
@@ -158,6 +158,11 @@ class Pool:
             if not turn.done():
                 turn.set_result(None)
                 return
+
+
+def _seconds(configured: float | None) -> float:
+    """Return a time of the settings, which say None for one without end."""
+    return inf if configured is None else configured
 
 
 class Addresses:

@@ -55,6 +55,26 @@ def test_a_pool_without_connections_is_refused(number):
         Connection(aio_config=AioConfig(max_pool_connections=number))
 
 
+@pytest.mark.parametrize("name", ["connect_timeout", "read_timeout"])
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), "5"], ids=repr)
+def test_a_time_that_no_request_can_keep_is_refused(name, seconds):
+    with pytest.raises(ConfigurationError, match=re.escape(f"AioConfig({name}={seconds!r}): give a number of seconds")):
+        Connection(aio_config=AioConfig(**{name: seconds}))
+
+
+@pytest.mark.parametrize("name", ["connect_timeout", "read_timeout"])
+@pytest.mark.parametrize("seconds", [None, 0.5, 1, float("inf")], ids=repr)
+def test_a_time_of_seconds_or_without_end_is_taken(name, seconds):
+    Connection(aio_config=AioConfig(**{name: seconds}))
+
+
+@pytest.mark.parametrize("name", ["user_agent", "user_agent_extra"])
+@pytest.mark.parametrize("text", ["shop\r\nX-Injected: 1", "shop\n", "shop\0", "shop\udcff", 5], ids=repr)
+def test_a_user_agent_that_no_header_can_hold_is_refused(name, text):
+    with pytest.raises(ConfigurationError, match=re.escape(f"AioConfig({name}={text!r}): give a text without line")):
+        Connection(aio_config=AioConfig(**{name: text}))
+
+
 def test_a_setting_of_an_unloaded_class_is_refused_without_loading_it(monkeypatch):
     for module in ("aiobotocore.session", "botocore.config"):
         monkeypatch.delitem(sys.modules, module)

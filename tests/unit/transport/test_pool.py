@@ -149,9 +149,18 @@ async def test_each_form_of_an_answer_is_read_and_its_connection_kept(to_server,
         b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
         b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
         OK + b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
+        OK + b'HTTP/1.1 400 No\r\nContent-Length: 14\r\n\r\n{"Item": null}',
+        OK + b"HTTP/1.1 100 Continue\r\n\r\n",
         OK + b"garbage",
     ],
-    ids=["closed by its word", "HTTP/1.0", "another answer behind it", "garbage behind it"],
+    ids=[
+        "closed by its word",
+        "HTTP/1.0",
+        "a part of another answer behind it",
+        "another answer behind it",
+        "100 behind it",
+        "garbage behind it",
+    ],
 )
 async def test_a_connection_that_cannot_be_trusted_is_not_used_again(to_server, get_item, answer):
     transport, server = await to_server(answering(answer))
@@ -230,8 +239,7 @@ async def test_what_comes_while_nobody_waits_is_nobodys_answer(to_server, get_it
     assert server.connections == 2
 
 
-async def test_an_end_that_the_event_loop_has_not_told_yet_is_seen(to_server, get_item, monkeypatch):
-    monkeypatch.setattr(http1, "_UNSEEN_SECONDS", -1.0)
+async def test_an_end_that_the_event_loop_has_not_told_yet_is_seen(to_server, get_item):
     ended = asyncio.Event()
 
     async def serve(number, reader, writer):
@@ -251,10 +259,12 @@ async def test_an_end_that_the_event_loop_has_not_told_yet_is_seen(to_server, ge
     assert server.connections == 2
 
 
-def connection_on(loop, **seconds):
+def connection_on(loop, *, idle=lambda _: None, read_seconds=1, idle_seconds=1):
     """Return a connection without a pool."""
-    buffer = memoryview(bytearray(100))
-    return http1.Http1Connection(loop, buffer=buffer, idle=lambda _: None, lost=lambda _: None, **seconds)
+    buffer = memoryview(bytearray(2**16))
+    return http1.Http1Connection(
+        loop, buffer=buffer, idle=idle, lost=lambda _: None, read_seconds=read_seconds, idle_seconds=idle_seconds
+    )
 
 
 def received(connection, data):
@@ -277,10 +287,12 @@ class FailingTransport:
     def abort(self):
         pass
 
+    def get_extra_info(self, name):
+        return SimpleNamespace(fileno=lambda: 0)  # it is never looked at
+
 
 async def test_nothing_was_sent_where_the_system_took_nothing():
-    loop = asyncio.get_running_loop()
-    connection = connection_on(loop, read_seconds=1, idle_seconds=1)
+    connection = connection_on(asyncio.get_running_loop())
     connection.connection_made(FailingTransport())
     assert connection.begin(b"head", b"body") is None
     assert connection.begin(b"head", b"body") is None  # known to be closing now
@@ -355,6 +367,14 @@ async def test_a_large_request_to_a_server_that_takes_none_of_it_times_out(to_se
     ended.set()
 
 
+@pytest.mark.parametrize("others", [{}, {"use_dns_cache": True}], ids=["its own", "aiohttp"])
+async def test_a_connection_that_may_be_idle_without_end_is_kept(to_server, get_item, others):
+    transport, server = await to_server(answering(), {"connector_args": {"keepalive_timeout": None, **others}})
+    for _ in range(3):
+        assert await transport.send(get_item) == {}
+    assert server.connections == 1
+
+
 async def test_an_idle_connection_closes_after_its_time(to_server, get_item):
     ended = asyncio.Event()
 
@@ -408,6 +428,80 @@ class Transport:
 
     def abort(self):
         self.closed = True
+
+    def get_extra_info(self, name):
+        return SimpleNamespace(fileno=lambda: 0)  # it is never looked at
+
+
+async def test_whoever_waits_is_told_before_anything_that_can_fail():
+    def fail(_):
+        raise RuntimeError
+
+    connection = connection_on(asyncio.get_running_loop(), idle=fail)
+    connection.connection_made(Transport())
+    waiter = connection.begin(b"", b"")
+    with pytest.raises(RuntimeError):
+        received(connection, OK)
+    assert waiter.result().body == b"{}"
+
+
+async def test_nothing_is_sent_over_a_connection_whose_time_cannot_be_reckoned():
+    transport = FailingTransport()
+    connection = connection_on(asyncio.get_running_loop(), read_seconds="5")
+    connection.connection_made(transport)
+    with pytest.raises(TypeError):
+        connection.begin(b"head", b"body")
+    assert transport.written == b""
+
+
+TINY_CHUNKS = CHUNKED + b"".join(b"1\r\n%c\r\n" % each for each in b'{"Item":"%b"}' % (b"x" * 200_000)) + b"0\r\n\r\n"
+
+
+async def test_what_each_read_brings_of_a_body_becomes_one_piece():
+    # Each is counted once: the time that an answer takes grows with its size only, whatever its chunks are.
+    connection = connection_on(asyncio.get_running_loop())
+    connection.connection_made(Transport())
+    waiter = connection.begin(b"", b"")
+    for reads, at in enumerate(range(0, len(TINY_CHUNKS), 2**16)):
+        assert len(connection._body) == reads
+        received(connection, TINY_CHUNKS[at : at + 2**16])
+    assert (await waiter).body == b'{"Item":"%b"}' % (b"x" * 200_000)
+
+
+async def test_an_answer_in_chunks_of_one_byte_is_read_and_its_connection_kept(to_server, get_item):
+    transport, server = await to_server(answering(TINY_CHUNKS, TINY_CHUNKS))
+    for _ in range(3):
+        await transport.send(get_item)
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize(
+    ("begin", "each"),
+    [
+        (b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"),
+        (b"HTTP/1.1 200 OK\r\nx: ", b"y"),
+        (b"HTTP/1.1 200 ", b"y"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"", b"\r\n"),
+        (CHUNKED + b"2\r\n{}\r\n0\r\n", b"x: y\r\n"),
+        (CHUNKED + b"2\r\n{}\r\n0\r\nx: ", b"y"),
+        (CHUNKED + b"2\r\n{}\r\n1;", b"y"),
+    ],
+    ids=["headers", "a header", "a reason", "announcements", "empty lines", "trailers", "a trailer", "a chunk's name"],
+)
+async def test_what_comes_beside_a_body_has_an_end(to_server, get_item, begin, each):
+    async def serve(_number, reader, writer):
+        await read_request(reader)
+        writer.write(begin)
+        while not writer.is_closing():
+            writer.write(each * (2**12 // len(each)))
+            await writer.drain()
+
+    transport, _ = await to_server(serve)
+    async with asyncio.timeout(30):
+        with pytest.raises(DamagedResponseError, match="longer than 65,536 bytes") as raised:
+            await transport.send(get_item)
+    assert raised.value.outcome is Outcome.UNKNOWN
 
 
 @pytest.fixture

@@ -195,6 +195,20 @@ def test_user_agent_is_aiobotocores_with_the_users_addition():
     assert agent.endswith(" shop/1")
 
 
+def test_what_no_header_can_hold_is_no_part_of_the_user_agent(monkeypatch):
+    monkeypatch.setenv("AWS_EXECUTION_ENV", "shop\r\nX-Injected: 1")
+    agent = settings(endpoint_url=LOCAL, aio_config=AioConfig(user_agent_extra="日本")).user_agent
+    assert "exec-env/shop--X-Injected: 1" in agent
+    assert agent.endswith(" 日本")
+
+
+def test_the_config_of_a_session_is_checked_too():
+    session = AioSession()
+    session.set_default_client_config(AioConfig(read_timeout=0))
+    with pytest.raises(ConfigurationError, match="read_timeout=0"):
+        settings(endpoint_url=LOCAL, aio_session=session)
+
+
 def test_tls_context_is_made_only_where_we_encrypt(monkeypatch):
     https = "https://localhost:8000"
     assert settings(endpoint_url=LOCAL).tls is None

@@ -1,0 +1,75 @@
+"""What every transport promises of a server that says more than it was asked: each caller gets its own answer."""
+
+import asyncio
+import zlib
+
+import pytest
+
+from dynamap_async.errors import ConnectionFailedError, Outcome
+from dynamap_async.request import Request
+
+pytestmark = pytest.mark.asyncio
+
+GET = Request(operation="GetItem", body={"TableName": "t", "Key": {"id": {"S": "a"}}}, table="t")
+
+
+def answer(name):
+    body = b'{"Item":{"id":{"S":"%b"}}}' % name.encode()
+    head = "HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\n"
+    return f"{head}Content-Length: {len(body)}\r\nx-amz-crc32: {zlib.crc32(body)}\r\n\r\n".encode() + body
+
+
+async def read_request(reader):
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    await reader.readexactly(int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0]))
+
+
+async def name_from(transport):
+    while True:
+        try:
+            return (await transport.send(GET))["Item"]["id"]["S"]
+        except ConnectionFailedError as error:  # an executor sends it again
+            if error.outcome is not Outcome.NOT_SENT:
+                raise
+
+
+TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [answer("unasked"), answer("unasked")[:-1], TIMED_OUT, answer("unasked") + TIMED_OUT],
+    ids=["another", "a part of another", "408", "two"],
+)
+async def test_of_answers_that_come_at_one_go_the_first_is_the_callers(to_server, behind):
+    connections = []
+
+    async def serve(reader, writer):
+        connections.append(writer)
+        await read_request(reader)
+        writer.write(answer(f"first of {len(connections)}") + behind)
+        await reader.read()
+
+    transport = await to_server(serve)
+    assert [await name_from(transport) for _ in range(2)] == ["first of 1", "first of 2"]
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["while it was idle", "while the event loop was busy"])
+async def test_an_answer_that_came_before_the_request_is_nobodys(request, to_server, way, told):
+    if way in ("session class", "client"):
+        request.applymarker(pytest.mark.xfail(reason="aiohttp takes it, and hides its connections", strict=True))
+    connections = []
+
+    async def serve(reader, writer):
+        connections.append(writer)
+        while True:
+            await read_request(reader)
+            writer.write(answer(f"of {len(connections)}"))
+
+    transport = await to_server(serve)
+    assert await name_from(transport) == "of 1"
+    connections[0].write(answer("unasked"))
+    if told:
+        for _ in range(5):
+            await asyncio.sleep(0)
+    assert await name_from(transport) == "of 2"

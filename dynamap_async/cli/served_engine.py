@@ -85,7 +85,7 @@ def local(
     seeds = [_seed(each, catalog, place.folder) for each in seed or ()]
     chosen = next(each for each in (port, place.port_here, _PORT) if each is not None)
     kind = engine if engine is not None or place.engine is None else EngineKind(place.engine)
-    with _ended_by_sigterm(), _engine(kind, chosen) as running:
+    with _ended_by_signals(), _engine(kind, chosen) as running:
         tables, items = run(_prepare(running, place, catalog, seeds))
         show("\n".join(_told(running, tables, items, place)))
         try:
@@ -103,17 +103,22 @@ def _engine(kind: EngineKind | None, port: int) -> "Engine":
 
 
 @contextmanager
-def _ended_by_sigterm() -> Generator[None]:
-    """Let SIGTERM, which a supervisor sends, end the command as Ctrl-C does."""
+def _ended_by_signals() -> Generator[None]:
+    """Let SIGTERM, which a supervisor sends, and SIGHUP, of a terminal that closes, end the command as Ctrl-C does."""
 
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows lacks one
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _wait() -> NoReturn:

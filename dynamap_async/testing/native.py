@@ -18,6 +18,9 @@ from dynamap_async.testing.probe import HOST, answers
 _START_ATTEMPTS = 5
 _POLL_SECONDS = 0.005
 _PROBE_SECONDS = 0.25
+_GUARD = "trap '' HUP INT QUIT TERM; read -r _; kill -9 \"$1\""
+"""Waits for the end of its standard input, which comes when the process that holds the other end is gone, however that
+ended, and then ends the engine. What a closed terminal sends to all of its processes does not end it before."""
 
 
 class NativeEngine(Engine):
@@ -70,6 +73,7 @@ class NativeEngine(Engine):
             )
         self._start_timeout_seconds = start_timeout_seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
         self._port: int | None = None
 
     def reset(self) -> None:
@@ -104,10 +108,14 @@ class NativeEngine(Engine):
         self._port = None
 
     def _kill(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
+        # The guard first: what it would kill later, by its number, might be another process.
+        for process in (self._guard, self._process):
+            if process is not None:
+                process.kill()
+                process.wait()
+                if process.stdin is not None:
+                    process.stdin.close()
+        self._guard = self._process = None
 
     def _launch(self, port: int) -> None:
         """Start the process and return when it answers; leave ``_process`` None where it ended by itself."""
@@ -115,10 +123,11 @@ class NativeEngine(Engine):
             command = [str(self._executable), "serve", "--host", HOST, "--port", str(port)]
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
             self._process = process
+            self._guard = _guarded(process)
             deadline = monotonic() + self._start_timeout_seconds
             while not answers(port, timeout_seconds=_PROBE_SECONDS):
                 if _ended(process):
-                    self._process = None
+                    self._kill()
                     output.seek(0)
                     said = output.read().decode(errors="replace").strip()
                     raise ConfigurationError(f"{self._executable} ended with status {process.returncode}: {said}")
@@ -127,8 +136,17 @@ class NativeEngine(Engine):
                         f"{self._executable} did not answer on port {port} within {self._start_timeout_seconds} s"
                     )
             if _ended(process):
-                self._process = None
+                self._kill()
                 raise ConfigurationError(f"another program already listens on port {port}; choose another port")
+
+
+def _guarded(process: "subprocess.Popen[bytes]") -> "subprocess.Popen[bytes] | None":
+    """Start what ends a process once this one is gone; None on Windows, which has no shell for it."""
+    if os.name != "posix":
+        return None
+    command = ["/bin/sh", "-c", _GUARD, "guard", str(process.pid)]
+    nowhere = subprocess.DEVNULL  # whoever reads the output of this process does not wait for that of the guard
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere)
 
 
 def _ended(process: "subprocess.Popen[bytes]") -> bool:

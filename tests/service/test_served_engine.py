@@ -109,7 +109,7 @@ def run(folder, *arguments):
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_engine_serves_the_tables_of_the_models_until_it_is_stopped(folder, number):
     with local(folder, "--models", "noted") as (process, told):
         variables = variables_in(told)
@@ -120,6 +120,39 @@ def test_engine_serves_the_tables_of_the_models_until_it_is_stopped(folder, numb
     port = int(variables["AWS_ENDPOINT_URL_DYNAMODB"].rpartition(":")[2])
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_terminal_that_closes_does_not_end_an_engine_that_was_told_to_outlive_it(folder):
+    ignoring = [*DYNAMAP]
+    ignoring[2] = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); {DYNAMAP[2]}"  # as nohup does
+    with started([*ignoring, "local", "--port", "0", "--models", "noted"], folder, "Ctrl-C stops it") as (
+        process,
+        told,
+    ):
+        process.send_signal(signal.SIGHUP)
+        assert stored(variables_in(told)) == []
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "Stopped.\n"
+
+
+PROGRAM = """
+from dynamap_async.testing import NativeEngine
+import time
+with NativeEngine() as engine:
+    print(engine.endpoint_url, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    "command", [[*DYNAMAP, "local", "--port", "0", "--engine", "native"], [sys.executable, "-c", PROGRAM]]
+)
+def test_native_engine_ends_when_the_program_that_started_it_is_killed(folder, native_executable, command):
+    with started(command, folder, "http://", DYNAMAP_NATIVE_ENGINE=native_executable) as (process, told):
+        port = int(re.search(r"http://127\.0\.0\.1:(\d+)", told)[1])
+        with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
+            process.kill()
+            assert connection.recv(1) == b""  # its system closed it
 
 
 def test_tables_are_filled_from_files_and_functions(folder):

@@ -34,8 +34,8 @@ from dynamap_async import Session
 from dynamap_async.errors import ResourceNotFoundError
 from dynamap_async.request import Request
 from dynamap_async.testing import Engine, LocalEngine, NativeEngine, VirtualClockLoop
+from dynamap_async.testing.native_program import EXECUTABLE, find_program
 
-NATIVE_ENGINE = "DYNAMAP_NATIVE_ENGINE"
 ON_VIRTUAL_CLOCK = ("tests/concurrency", "tests/unit/session")
 """Folders in which every asynchronous test is marked ``virtual_clock``."""
 
@@ -243,10 +243,10 @@ def strictly_checked(pytestconfig: pytest.Config) -> Callable[[str, Path], list[
 @pytest.fixture(scope="session")
 def native_executable() -> str:
     """Return the path of the native engine's program; skip the test, or on CI fail it, where there is none."""
-    executable = os.environ.get(NATIVE_ENGINE)
-    if executable:
-        return executable
-    reason = f"native engine: set {NATIVE_ENGINE} to the path of the dynoxide executable"
+    program = find_program()
+    if program is not None:
+        return str(program)
+    reason = f"native engine: run `dynamap engine install`, or set {EXECUTABLE} to dynoxide's path"
     if ON_CI:
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)

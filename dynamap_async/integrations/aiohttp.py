@@ -16,7 +16,7 @@ from pydantic_core import to_json
 from dynamap_async.config import Priority
 from dynamap_async.errors import ConfigurationError, DynamapError, ScopeTimeoutError
 from dynamap_async.integrations.disconnects import SAFE_METHODS, checked_methods
-from dynamap_async.integrations.failures import failure_of
+from dynamap_async.integrations.failures import Failures
 from dynamap_async.integrations.page_answers import CursorPage, link_header
 from dynamap_async.integrations.scopes import ScopeEnded, checked_ended, server_timing
 from dynamap_async.integrations.sessions import checked_make, opened_session
@@ -94,20 +94,22 @@ def session_of(request: web.Request) -> Session:
 def error_middleware(*, retry_after_seconds: float = 1.0) -> Middleware:
     """Return a middleware that answers errors of the library by their meaning: 404, 409, 422, 503 and so on.
 
-    Errors that are the program's own fault stay what they are: aiohttp logs them and answers 500. So do errors after
-    an answer has begun, as on a websocket: aiohttp logs them and closes the connection.
+    Answers of status 503 and 504 are logged, for each kind of error at most one in 10 seconds. Errors that are the
+    program's own fault stay what they are: aiohttp logs them and answers 500. So do errors after an answer has begun,
+    as on a websocket: aiohttp logs them and closes the connection.
 
     Args:
         retry_after_seconds: what the header Retry-After says, where waiting may help.
     """
+    failures = Failures()
 
     @web.middleware
     async def answer_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             return await handler(request)
         except (DynamapError, ExceptionGroup) as error:  # task groups raise what their tasks raise as a group
-            failed = _failed(error, retry_after_seconds)
-            if failed is None or _has_begun(request):
+            failed = None if _has_begun(request) else _failed(failures, error, request, retry_after_seconds)
+            if failed is None:
                 raise
             return failed
 
@@ -145,7 +147,7 @@ def scope_middleware(
         ConfigurationError: a limit is no number, or is negative, or the priority is none; ``unscoped`` is one text;
             ``ended`` is async.
     """
-    lasting, told = _paths(unscoped), checked_ended(ended)
+    lasting, told, failures = _paths(unscoped), checked_ended(ended), Failures()
     allowance = Allowance(
         max_read_units=max_read_units,
         max_write_units=max_write_units,
@@ -161,7 +163,7 @@ def scope_middleware(
             return await handler(request)
         scope = scope_of(session_of(request), f"{request.method} {path}", allowance)
         try:
-            return await _within(scope, request, handler, tell=server_timing)
+            return await _within(scope, request, handler, failures, tell=server_timing)
         finally:
             if told is not None:
                 told(scope)
@@ -184,15 +186,17 @@ def _tell(answer: web.StreamResponse, scope: Scope) -> None:
     answer.headers["Server-Timing"] = server_timing(scope.usage)
 
 
-async def _within(scope: Scope, request: web.Request, handler: Handler, *, tell: bool) -> web.StreamResponse:
+async def _within(
+    scope: Scope, request: web.Request, handler: Handler, failures: Failures, *, tell: bool
+) -> web.StreamResponse:
     answer: web.StreamResponse | None
     try:
         async with scope:
             request[SCOPE] = scope
             answer = await handler(request)
     except ScopeTimeoutError as error:
-        answer = _failed(error, 1)
-        if answer is None or _has_begun(request):
+        answer = None if _has_begun(request) else _failed(failures, error, request, 1)
+        if answer is None:
             raise
     except web.HTTPException as refusal:
         if tell:
@@ -330,8 +334,10 @@ def _unprocessable(faults: Any) -> web.HTTPUnprocessableEntity:
     return web.HTTPUnprocessableEntity(text=text, content_type=_JSON)
 
 
-def _failed(error: Exception, retry_after_seconds: float) -> web.Response | None:
-    failure = failure_of(error)
+def _failed(
+    failures: Failures, error: Exception, request: web.Request, retry_after_seconds: float
+) -> web.Response | None:
+    failure = failures.of(error, f"{request.method} {_path_of_route(request)}")
     if failure is None:
         return None
     return respond(failure.body(), status=failure.status, headers=failure.headers(retry_after_seconds))

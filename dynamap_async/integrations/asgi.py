@@ -18,3 +18,13 @@ SESSION: Final = "dynamap_session"
 """The session's name in the state of an application."""
 SCOPE: Final = "dynamap_scope"
 """The name of a request's scope in the state of its connection."""
+
+
+def asked_of(connection: Connection) -> str:
+    """Return what a connection asks for: ``GET /notes/{id}``, or its own path where no route is known.
+
+    Args:
+        connection: its facts.
+    """
+    path = getattr(connection.get("route"), "path", connection["path"])
+    return f"{connection.get('method', 'WS')} {path}"

@@ -3,9 +3,11 @@
 The texts are fixed: an error's own message may name tables, keys and stored items, which are nobody's business outside.
 """
 
-from collections.abc import Iterable, Mapping
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from math import ceil
+from time import monotonic
 from typing import Any, Final, cast
 
 from dynamap_async.dataclass import dataclass
@@ -36,7 +38,10 @@ from dynamap_async.errors import (
     VersionConflictError,
 )
 
-__all__ = ["Failure", "failure_of"]
+__all__ = ["Failure", "Failures", "failure_of"]
+
+logger: logging.Logger = logging.getLogger("dynamap_async")
+_LOGGED_EVERY_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +58,8 @@ class Failure:
     """Whether the same request may succeed a little later, so that the answer has a Retry-After."""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What else a client can act on, by name."""
+    cause: BaseException | None = field(default=None, compare=False, repr=False)
+    """The error that decided: of several, the gravest. It is for logs, and none of the client's business."""
 
     def body(self) -> dict[str, Any]:
         """Return the answer's JSON object."""
@@ -124,10 +131,49 @@ def failure_of(error: BaseException) -> Failure | None:
         return _gravest(cast("BaseExceptionGroup[BaseException]", error).exceptions)
     for kind, status, detail in TABLE:
         if isinstance(error, kind):
-            return Failure(
-                status=status, code=_code(error), detail=detail, again=_may_succeed_later(error), facts=_facts(error)
-            )
+            again, facts = _may_succeed_later(error), _facts(error)
+            return Failure(status=status, code=_code(error), detail=detail, again=again, facts=facts, cause=error)
     return None
+
+
+class Failures:
+    """Finds the HTTP answers of one application's errors, and logs those of status 500 and above.
+
+    For each kind of error there is one warning in 10 seconds, with the number of those that were left out: a database
+    that is down fails every request. All others are the client's to act on.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
+        """Begin with nothing logged.
+
+        Args:
+            clock: gives the time in seconds.
+        """
+        self._clock: Final = clock
+        self._logged: dict[str, tuple[float, int]] = {}
+        """Kind of error -> when it was logged last, and how many answers were not logged since."""
+
+    def of(self, error: BaseException, asked: str) -> Failure | None:
+        """Return the HTTP answer that an error deserves, as ``failure_of`` does, and log it.
+
+        Args:
+            error: what a web request ended in.
+            asked: the web request, such as ``GET /notes/{id}``.
+        """
+        failure = failure_of(error)
+        if failure is not None and failure.status >= 500:
+            self._log(failure, asked)
+        return failure
+
+    def _log(self, failure: Failure, asked: str) -> None:
+        now, kind, error = self._clock(), failure.code, failure.cause
+        last, left_out = self._logged.get(kind, (None, 0))
+        if last is not None and now - last < _LOGGED_EVERY_SECONDS:
+            self._logged[kind] = (last, left_out + 1)
+            return
+        self._logged[kind] = (now, 0)
+        more = f"; {left_out:,} more were answered so since the last warning" if left_out else ""
+        logger.warning("%r was answered with %d: %s: %s%s", asked, failure.status, type(error).__name__, error, more)
 
 
 def _gravest(errors: Iterable[BaseException | None]) -> Failure | None:

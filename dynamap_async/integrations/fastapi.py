@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 
 from dynamap_async.config import Priority
 from dynamap_async.errors import ConfigurationError, DynamapError
-from dynamap_async.integrations.asgi import SCOPE, SESSION
+from dynamap_async.integrations.asgi import SCOPE, SESSION, asked_of
 from dynamap_async.integrations.disconnects import SAFE_METHODS, CancelOnDisconnect
-from dynamap_async.integrations.failures import failure_of
+from dynamap_async.integrations.failures import Failures
 from dynamap_async.integrations.missing_packages import missing_extra
 from dynamap_async.integrations.page_answers import CursorPage, link_header
 from dynamap_async.integrations.scopes import ScopeRequests
@@ -161,8 +161,7 @@ def scoped(
     )
 
     async def opened(connection: HTTPConnection, session: OpenSession) -> AsyncGenerator[Scope]:
-        route = getattr(connection.scope.get("route"), "path", connection.url.path)
-        async with scope_of(session, f"{connection.scope.get('method', 'WS')} {route}", allowance) as scope:
+        async with scope_of(session, asked_of(connection.scope), allowance) as scope:
             yield scope
 
     return opened
@@ -171,17 +170,21 @@ def scoped(
 def add_error_handlers(app: FastAPI, *, retry_after_seconds: float = 1.0) -> None:
     """Let an application answer errors of the library by their meaning: 404, 409, 422, 503 and so on.
 
-    Errors that are the program's own fault stay what they are: FastAPI answers 500, and the server logs them. Errors in
-    websockets stay what they are, too. An application that is mounted inside of another needs handlers of its own.
+    Answers of status 503 and 504 are logged, for each kind of error at most one in 10 seconds. Errors that are the
+    program's own fault stay what they are: FastAPI answers 500, and the server logs them. Errors in websockets stay
+    what they are, too. An application that is mounted inside of another needs handlers of its own.
 
     Args:
         app: the application.
         retry_after_seconds: what the header Retry-After says, where waiting may help.
     """
+    failures = Failures()
 
     async def answer(connection: HTTPConnection, error: Exception) -> Response:
-        failure = failure_of(error)
-        if failure is None or not isinstance(connection, Request):  # a websocket takes no HTTP answer
+        if not isinstance(connection, Request):  # a websocket takes no HTTP answer
+            raise error
+        failure = failures.of(error, asked_of(connection.scope))
+        if failure is None:
             raise error
         headers = failure.headers(retry_after_seconds)
         return JSONResponse(failure.body(), status_code=failure.status, headers=headers)

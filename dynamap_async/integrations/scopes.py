@@ -7,8 +7,8 @@ from typing import Final
 from dynamap_async.config import Priority
 from dynamap_async.errors import ConfigurationError, ScopeTimeoutError
 from dynamap_async.executor import is_async, name_of
-from dynamap_async.integrations.asgi import SCOPE, SESSION, App, Connection, Message, Receive, Send
-from dynamap_async.integrations.failures import failure_of
+from dynamap_async.integrations.asgi import SCOPE, SESSION, App, Connection, Message, Receive, Send, asked_of
+from dynamap_async.integrations.failures import Failure, Failures
 from dynamap_async.session import Allowance, Scope, Session, scope_of
 from dynamap_async.usage import Usage
 
@@ -88,6 +88,7 @@ class ScopeRequests:
         )
         self._server_timing: Final = server_timing
         self._ended: Final = checked_ended(ended)
+        self._failures: Final = Failures()
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         """Handle a connection, as ASGI calls it."""
@@ -102,9 +103,10 @@ class ScopeRequests:
                 connection["state"][SCOPE] = scope
                 await self._app(connection, receive, answer.send)
         except ScopeTimeoutError as error:
-            if answer.begun:
+            failure = None if answer.begun else self._failures.of(error, asked_of(connection))
+            if failure is None:
                 raise
-            await answer.fail(error)
+            await answer.fail(failure)
         finally:
             if self._ended is not None:
                 self._ended(scope)
@@ -126,10 +128,7 @@ class _HttpAnswer:
                 message = {**message, "headers": [*message.get("headers", ()), timing]}
         await self._send(message)
 
-    async def fail(self, error: ScopeTimeoutError) -> None:
-        failure = failure_of(error)
-        if failure is None:
-            raise error
+    async def fail(self, failure: Failure) -> None:
         body = json.dumps(failure.body()).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         await self.send({"type": "http.response.start", "status": failure.status, "headers": headers})

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from dynamap_async.testing.native_program import VERSION
+
 DRAWING = """
 import os, sys
 from hypothesis import given, strategies as st
@@ -48,6 +50,7 @@ def run(checkout: Path, tmp_path: Path) -> Callable[..., str]:
     (tmp_path / "test_skipping_too.py").write_text(SKIPPING, "utf-8")
     chosen = ("CI", "DYNAMAP_EXAMPLES", "DYNAMAP_NATIVE_ENGINE", "PYTEST_ADDOPTS", "PYTHONHASHSEED")
     inherited = {name: value for name, value in os.environ.items() if name not in chosen}
+    inherited["XDG_CACHE_HOME"] = inherited["LOCALAPPDATA"] = inherited["HOME"] = str(tmp_path)  # no engine is there
 
     def run_it(*command: str, **environment: str) -> str:
         finished = subprocess.run(
@@ -91,6 +94,15 @@ def test_ci_draws_the_same_examples_each_time_as_many_as_it_is_told(run: Callabl
 def test_each_reason_for_skipping_is_told_once_below_everything_else(run: Callable[..., str]) -> None:
     told = [line for line in run(*PYTEST, "-q", "--ignore=test_drawing.py").splitlines() if " skipped: " in line]
     assert told == [
-        "6 skipped: native engine: set DYNAMAP_NATIVE_ENGINE to the path of the dynoxide executable",
+        "6 skipped: native engine: run `dynamap engine install`, or set DYNAMAP_NATIVE_ENGINE to dynoxide's path",
         "2 skipped: no browser",
     ]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX only: the cache folder of a user")
+def test_engine_that_a_user_has_installed_is_the_one_that_tests_run_on(run: Callable[..., str], tmp_path: Path) -> None:
+    program = tmp_path / "cache" / "dynamap" / f"dynoxide-{VERSION}" / "dynoxide"
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    told = run(*PYTEST, "-q", "--ignore=test_drawing.py", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert [line for line in told.splitlines() if " skipped: " in line] == ["2 skipped: no browser"]

@@ -156,7 +156,7 @@ async def test_a_model_is_a_body_and_an_answer(client):
     assert (await asked(client, "GET", "/notes/bob/1"))[1] == created
 
 
-async def test_errors_are_answered_by_their_meaning(client, faults):
+async def test_errors_are_answered_by_their_meaning(client, faults, caplog):
     note = {"author": "ada", "number": 1, "version": 0}
     answers = [
         await asked(client, "GET", "/notes/ada/77"),
@@ -175,6 +175,7 @@ async def test_errors_are_answered_by_their_meaning(client, faults):
     assert answers[0][1] == {"detail": "The item does not exist.", "code": "item-not-found"}
     assert [fault["loc"] for fault in answers[3][1]["detail"]] == [["number"]]
     assert (busy[0], busy[2]["Retry-After"]) == (503, "3")
+    assert "'GET /notes/{author}/{number}' was answered with 503: ProvisionedThroughputExceededError" in caplog.text
 
 
 async def test_errors_of_a_task_group_are_answered_too(client):
@@ -271,10 +272,11 @@ async def test_a_spent_budget_is_answered(make):
         assert (await asked(client, "GET", "/notes/ada/1"))[0] == 200
 
 
-async def test_a_request_whose_time_is_over_is_answered(make):
+async def test_a_request_whose_time_is_over_is_answered(make, caplog):
     async with serving(notes_app(make, timeout=0.05)) as client:
         status, body, _ = await asked(client, "GET", "/slow")
     assert (status, body["code"]) == (504, "scope-timeout")
+    assert "was answered with 504: ScopeTimeoutError" in caplog.text
 
 
 async def test_an_answer_that_has_begun_is_broken_off_when_its_time_is_over(make):

@@ -159,7 +159,7 @@ async def test_a_model_is_a_body_and_a_response(client):
     assert (await client.get("/notes/bob/1")).json() == {**note, "version": 1}
 
 
-async def test_errors_are_answered_by_their_meaning(client, faults):
+async def test_errors_are_answered_by_their_meaning(client, faults, caplog):
     note = {"author": "ada", "number": 1, "version": 0}
     missing = await client.get("/notes/ada/77")
     again = await client.post("/notes", json=note)
@@ -175,6 +175,15 @@ async def test_errors_are_answered_by_their_meaning(client, faults):
     assert (stale.json()["expected"], stale.json()["stored"]) == (9, 1)
     assert empty.json()["path"] == ["author"]
     assert (busy.headers["Retry-After"], "Retry-After" in missing.headers) == ("3", False)
+    assert warnings_in(caplog) == [
+        "'GET /notes/{author}/{number}' was answered with 503: ProvisionedThroughputExceededError"
+    ]
+
+
+def warnings_in(caplog):
+    """Return how the lines begin that the library has logged as warnings."""
+    own = [each for each in caplog.records if (each.name, each.levelname) == ("dynamap_async", "WARNING")]
+    return [":".join(each.getMessage().split(":", 2)[:2]) for each in own]
 
 
 async def test_errors_of_a_task_group_are_answered_too(client):
@@ -389,13 +398,14 @@ async def test_a_spent_budget_is_answered(filled, path):
 
 
 @pytest.mark.parametrize(("path", "settings"), [("/slow", {"timeout": 0.05}), ("/own", {})])
-async def test_a_request_whose_time_is_over_is_answered(filled, path, settings):
+async def test_a_request_whose_time_is_over_is_answered(filled, path, settings, caplog):
     async with serving(scoped_app(filled, **settings)) as client:
         answer = await client.get(path)
     assert (answer.status_code, answer.json()) == (
         504,
         {"detail": "The request took too long.", "code": "scope-timeout"},
     )
+    assert warnings_in(caplog) == [f"'GET {path}' was answered with 504: ScopeTimeoutError"]
 
 
 async def test_an_answer_that_has_begun_is_broken_off_when_its_time_is_over(filled):

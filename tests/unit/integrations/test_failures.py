@@ -19,7 +19,7 @@ from dynamap_async.errors import (
     UniqueViolationError,
     VersionConflictError,
 )
-from dynamap_async.integrations.failures import TABLE, failure_of
+from dynamap_async.integrations.failures import TABLE, Failures, failure_of
 
 SECRET = "secret-table-or-key"
 
@@ -167,3 +167,58 @@ def test_every_error_of_the_library_was_thought_of():
     answered = tuple(kind for kind, *_ in TABLE)
     unanswered = {kind.__name__ for kind in kinds if issubclass(kind, DynamapError) and not issubclass(kind, answered)}
     assert unanswered - {"DynamapError"} == set(NOT_IN_THE_TABLE.split())
+
+
+@pytest.fixture
+def logged(caplog):
+    """Return the failures of an application, its clock, and what it has logged."""
+    now = [100.0]
+    caplog.set_level("WARNING", "dynamap_async")
+    return Failures(clock=lambda: now[0]), now, caplog
+
+
+DOWN = lost(ConnectionFailedError, Outcome.NOT_SENT)
+
+
+def test_answer_of_the_service_s_own_fault_is_logged_with_the_error_and_what_was_asked(logged):
+    failures, _, log = logged
+    assert failures.of(DOWN, "GET /notes/{id}") == failure_of(DOWN)
+    [record] = log.records
+    assert (record.name, record.levelname) == ("dynamap_async", "WARNING")
+    assert record.getMessage() == f"'GET /notes/{{id}}' was answered with 503: ConnectionFailedError: {DOWN}"
+
+
+@pytest.mark.parametrize("error", [NOT_FOUND, CHANGED, CursorError(SECRET), errors.OperationError("x")])
+def test_answer_that_the_client_has_to_act_on_and_a_fault_of_the_program_are_not_logged(logged, error):
+    failures, _, log = logged
+    assert failures.of(error, "GET /") == failure_of(error)
+    assert log.records == []
+
+
+def test_each_kind_of_error_is_logged_once_in_ten_seconds_with_the_number_of_the_others(logged):
+    failures, now, log = logged
+    for _ in range(3):
+        failures.of(DOWN, "GET /")
+        failures.of(THROTTLED, "GET /")
+    assert [record.args[2] for record in log.records] == ["ConnectionFailedError", "ThrottledError"]
+    now[0] += 9.9
+    failures.of(DOWN, "GET /")
+    assert len(log.records) == 2
+    now[0] += 0.1
+    failures.of(DOWN, "GET /")
+    assert log.records[2].getMessage().endswith("; 3 more were answered so since the last warning")
+    now[0] += 10
+    failures.of(DOWN, "GET /")
+    assert "more" not in log.records[3].getMessage()
+
+
+def test_line_in_the_log_names_the_part_of_a_group_that_decides_the_answer(logged):
+    failures, _, log = logged
+    failures.of(ExceptionGroup("x", [ExceptionGroup("y", [DOWN, THROTTLED])]), "GET /")
+    assert [record.args[2] for record in log.records] == ["ConnectionFailedError"]
+
+
+def test_path_that_a_client_chose_begins_no_line_of_its_own_in_the_log(logged):
+    failures, _, log = logged
+    failures.of(DOWN, "GET /\nERROR:root:forged")
+    assert "\n" not in log.records[0].getMessage()

@@ -1,17 +1,19 @@
 """Pages of older items: decoded and upgraded in one step, without a wire form of all that no upgrade looks at.
 
-Upgrades name most of what they look at. So the attributes of these names are decoded to plain values, while all others
-are decoded for their fields; the upgrades change the plain values; and what these leave is decoded for its fields then.
-Where an upgrade asks for more than it names, or anything is wrong, whole items are upgraded in wire form, which tells
-what.
+The upgrades of an item look at the attributes that those of the items before looked at. So these are decoded to plain
+values, while all others are decoded for their fields; the upgrades change the plain values; and what these leave is
+decoded for its fields then. Where an upgrade asks for another attribute, or anything is wrong, whole items are upgraded
+in wire form, which tells what.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from dynamap_async.codec import DECODE_ERRORS, decode_any, native_apart, omit
+from dynamap_async.errors import ItemUpgradeError, ItemVersionError
 from dynamap_async.models.at_hand import LooksFurtherError, item_at_hand
 from dynamap_async.models.decoders import FieldDecoders, nothing
 from dynamap_async.models.fields import FieldPlan
@@ -26,6 +28,9 @@ _PLAIN: Final = "\0plain "
 _NO_FIELD: Final = ""
 """The name of what is no field."""
 
+_MOST_NAMES: Final = 64
+"""Where upgrades look at more attributes, whole items are upgraded."""
+
 
 class OlderPages:
     """Decodes pages of one model that may hold older items."""
@@ -33,7 +38,7 @@ class OlderPages:
     def __init__(
         self, fields: Sequence[FieldPlan], shards: ShardedKeys, upgrades: Upgrades, *, told_by: str | None
     ) -> None:
-        """Make the decoders.
+        """Describe them; the first page tells what upgrades look at.
 
         Args:
             fields: the fields.
@@ -41,12 +46,73 @@ class OlderPages:
             upgrades: the versions of the items.
             told_by: the stored name of the attribute that holds the kind of an item.
         """
+        self._fields: Final = fields
+        self._shards: Final = shards
         self._upgrades: Final = upgrades
-        self._names: frozenset[str] = upgrades.at_hand
+        self._told_by: Final = told_by
+        self._names: frozenset[str] = frozenset()
+        """The attributes that upgrades have looked at or set."""
+        self._apart: _PagesApart | None = None
+        """Decodes pages by these names; None before the first page, and where whole items are upgraded for good."""
+        self._is_open = True
+        """Whether other names than these may still help."""
+
+    def values(
+        self, items: Sequence[WireItem], present: FieldDecoders
+    ) -> tuple[list[dict[str, Any]], list[bool]] | None:
+        """Return of each item field name -> value, and whether it was an older one; None where that is not enough.
+
+        Args:
+            items: the page.
+            present: decodes items of the present version.
+        """
+        if self._apart is None and self._is_open:
+            self._look_at(items)
+        if self._apart is None:
+            return None
+        try:
+            return self._apart.values(items, present)
+        except LooksFurtherError:
+            self._look_at(items)  # for the pages to come
+        except DECODE_ERRORS:
+            pass
+        return None
+
+    def _look_at(self, items: Sequence[WireItem]) -> None:
+        """Find out which attributes the upgrades of some items look at, and decode pages by these from now on."""
+        names = set(self._names)
+        for item in items:
+            with suppress(ItemUpgradeError, ItemVersionError):
+                names |= self._upgrades.used(plain(item))
+        self._is_open = self._names < names and len(names) <= _MOST_NAMES and self._upgrades.attribute not in names
+        self._names = frozenset(names)
+        self._apart = (
+            _PagesApart(self._fields, self._shards, self._upgrades, self._names, told_by=self._told_by)
+            if self._is_open
+            else None
+        )
+
+
+class _PagesApart:
+    """Decodes pages of which some attributes are upgraded as plain values."""
+
+    def __init__(
+        self,
+        fields: Sequence[FieldPlan],
+        shards: ShardedKeys,
+        upgrades: Upgrades,
+        names: frozenset[str],
+        *,
+        told_by: str | None,
+    ) -> None:
+        self._upgrades: Final = upgrades
+        self._names: Final = names
+        self._looked_up: Final = upgrades.looked_up(names)
+        self._kept: Final = upgrades.kept(names)
         self._readable: Final = frozenset(map(int, upgrades.readable))
-        upgraded = [field for field in fields if field.is_stored and field.stored in self._names]
+        upgraded = [field for field in fields if field.is_stored and field.stored in names]
         others = [field for field in fields if field not in upgraded]
-        apart = (upgrades.attribute, *self._names)
+        apart = (upgrades.attribute, *names)
         self._plain = [(_PLAIN + name, name) for name in apart]
         self._decoders = FieldDecoders(
             others,
@@ -69,25 +135,13 @@ class OlderPages:
     def values(
         self, items: Sequence[WireItem], present: FieldDecoders
     ) -> tuple[list[dict[str, Any]], list[bool]] | None:
-        """Return of each item field name -> value, and whether it was an older one; None where that is not enough.
+        """Return what ``OlderPages.values`` does.
 
-        Args:
-            items: the page.
-            present: decodes items of the present version.
+        Raises:
+            LooksFurtherError: an upgrade looked at another attribute, or set one.
+            DecodeError: an item is malformed.
+            EncodeError: an upgrade has set what cannot be stored.
         """
-        if not self._names:
-            return None
-        try:
-            return self._values(items, present)
-        except LooksFurtherError:
-            self._names = frozenset[str]()  # from now on, whole items are upgraded at once
-        except DECODE_ERRORS:
-            pass
-        return None
-
-    def _values(
-        self, items: Sequence[WireItem], present: FieldDecoders
-    ) -> tuple[list[dict[str, Any]], list[bool]] | None:
         page: list[dict[str, Any]] = []
         older = [True] * len(items)
         rest: list[tuple[dict[str, Any], dict[str, Any]]] = []
@@ -122,18 +176,21 @@ class OlderPages:
 
     def _upgrade(self, version: Any, apart: dict[str, Any]) -> bool:
         """Upgrade those attributes of an older item that are at hand; return False where that takes all of it."""
-        return type(version) is int and self._upgrades.upgrade_at_hand(item_at_hand(apart, self._names), apart, version)
+        if type(version) is not int or version not in self._kept:
+            return False
+        view = item_at_hand(apart, self._looked_up)
+        return self._upgrades.upgrade_at_hand(view, apart, version, self._kept)
 
     def _put(self, items: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> None:
         """Put what upgrades have left of items, the second of each pair, among the values of their fields, the first.
 
         Raises:
-            LooksFurtherError: they have set another field, by a name that does not stand in them.
+            LooksFurtherError: they have set another attribute.
             EncodeError: they have set what cannot be stored.
         """
         page: list[WireItem] = []
         for _, apart in items:
-            if not self._decoders.fields.keys().isdisjoint(apart):
+            if not apart.keys() <= self._names:
                 raise LooksFurtherError
             page.append({name: form for name, value in apart.items() if (form := stored_form(value, name)) is not None})
         for (values, _), left in zip(items, self._later.values(page), strict=True):

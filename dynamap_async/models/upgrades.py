@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import dis
 import inspect
-import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from functools import partial
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from dynamap_async.codec import anything, decode_any, encode_any, readable_key
 from dynamap_async.errors import DecodeError, EncodeError, ItemUpgradeError, ItemVersionError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, Path, Value
+from dynamap_async.models.callers import warn_caller
 from dynamap_async.models.settings import DOWNGRADE, SETTINGS, UPGRADE, Settings, fault, marked_functions
-from dynamap_async.models.unsteady_calls import codes_of, unsteady_call
 from dynamap_async.wire import AttributeValue, WireItem
 
 FIRST: Final = 1
@@ -205,6 +203,11 @@ class WatchedItem(StoredItem):
         self.looked_at.add(name)
         return super().pop(name, default)
 
+    @property
+    def used(self) -> frozenset[str]:
+        """The names of the attributes that were asked for, or set."""
+        return frozenset(self.looked_at).union(self._values)
+
     def __iter__(self) -> Iterator[str]:
         self.looked_at.update(self._wire)
         return super().__iter__()
@@ -297,12 +300,13 @@ class _StepMark(NamedTuple):
     """What a function in the body of a model is marked with."""
 
     to: int
+    changes: frozenset[str] | None = None
     needs: frozenset[str] | None = None
     new_key: bool = False
 
 
 def upgrade(
-    *, to: int, needs: Collection[str] | None = None, new_key: bool = False
+    *, to: int, changes: Collection[str] | None = None, needs: Collection[str] | None = None, new_key: bool = False
 ) -> Callable[[Upgrade | staticmethod[[StoredItem], None]], staticmethod[[StoredItem], None]]:
     """Mark a function in the body of a model that brings an item of version ``to - 1`` to version ``to``.
 
@@ -312,22 +316,30 @@ def upgrade(
 
     Args:
         to: the version that it leads to, from 2 to the model's ``schema_version``.
+        changes: the stored names of the attributes that it sets, removes or changes in place. An update of any other
+            attribute is then made to older items too; without it, an update is refused for every older item. A model
+            that ``writes`` an older version needs it. An upgrade that changes another attribute is an error.
         needs: the stored names of the attributes that it looks at or removes, fields of the model aside. Where each
             upgrade of a model names them, an index that holds these and all fields serves reads of whole items without
             a look into the table. Without it, all attributes are needed.
         new_key: whether it may change attributes of the key. A read moves no item, so it is an error for one that is
             to get another key; ``session.upgrade`` puts the new item and deletes the old one in a transaction.
     """
-    if isinstance(needs, str):
-        raise fault("@upgrade", f"is given needs={needs!r}, one text; write needs=({needs!r},)")
-    return partial(_marked, UPGRADE, _StepMark(to, None if needs is None else frozenset(needs), new_key))
+    return partial(_marked, UPGRADE, _StepMark(to, _names("changes", changes), _names("needs", needs), new_key))
+
+
+def _names(keyword: str, given: Collection[str] | None) -> frozenset[str] | None:
+    if isinstance(given, str):
+        raise fault("@upgrade", f"is given {keyword}={given!r}, one text; write {keyword}=({given!r},)")
+    return None if given is None else frozenset(given)
 
 
 def downgrade(*, to: int) -> Callable[[Upgrade | staticmethod[[StoredItem], None]], staticmethod[[StoredItem], None]]:
     """Mark a function in the body of a model that brings an item of version ``to + 1`` back to version ``to``.
 
     It is written like an upgrade, and undoes the one to ``to + 1``: what that would lose, it leaves in an attribute
-    that older programs do not know. It runs when an item is written, in a model that ``writes`` an older version.
+    that older programs do not know. It changes only what the upgrades name in their ``changes=``. It runs when an item
+    is written, in a model that ``writes`` an older version.
 
     Args:
         to: the version that it leads to, from 1 to the one before the model's ``schema_version``.
@@ -394,15 +406,22 @@ class Upgrades:
         self._back: Final = tuple((to, back[to]) for to in range(self.version - 1, self.written - 1, -1))
         self._keys: Final = tuple(keys)
         self._complete_since: Final = settings.complete_since or 0
-        self.needs: Final = _needs_of(steps)
+        self._changes_from: Final = {
+            each: _told(steps_left, lambda mark: mark.changes) for each, steps_left in self._steps_from.items()
+        }
+        """Older version -> what the upgrades of its items name as changed; None where one of them names nothing."""
+        since = max(FIRST, self._complete_since)
+        self.changes: Final = self._changes_from.get(since, frozenset[str]())
+        """The attributes that upgrades of stored items change; None where they may change any."""
+        unnamed = (each.__name__ for each in self._steps[since - 1 :] if _mark_of(each, UPGRADE).changes is None)
+        self.unnamed: Final = " and ".join(unnamed)
+        """The upgrades of stored items that do not name what they change, as text."""
+        self.needs: Final = _told(self._steps, lambda mark: mark.needs)
         """The attributes that the upgrades need besides the fields; None where they may need any."""
         self._held: Final = None if self.needs is None else self.needs.union(stored, keys, (self.attribute,))
         """What upgrades may look at; None for anything."""
         self._moving: Final = max((mark.to for each in steps if (mark := _mark_of(each, UPGRADE)).new_key), default=0)
         """Upgrades of items before this version may change the key."""
-        self.touched: Final = frozenset(name for each in (*steps, *back.values()) for name in _texts(each, []))
-        """All text that the functions name: the attributes that they change are among it."""
-        self._touched_keys: Final = tuple(name for name in self._keys if name in self.touched)
 
     @property
     def older_exist(self) -> bool:
@@ -471,32 +490,82 @@ class Upgrades:
             raise DecodeError(problem).at(self.attribute)
         return version
 
-    @property
-    def at_hand(self) -> frozenset[str]:
-        """The names of the attributes that upgrades are likely to look at; none where they cannot be told."""
-        names = self.touched if self._held is None else self.touched & self._held
-        return frozenset() if self.attribute in names else names
+    def may_change(self, attribute: str) -> bool:
+        """Return whether the upgrade of an older item that may be stored may change an attribute.
 
-    def upgrade_at_hand(self, view: StoredItem, values: Mapping[str, Any], version: int) -> bool:
+        Args:
+            attribute: its stored name.
+        """
+        if not self.older_exist or attribute == self.attribute:
+            return False
+        if self.changes is None:
+            return attribute not in self._keys or bool(self._moving)
+        return attribute in self.changes
+
+    def why_lost(self, attribute: str) -> str | None:
+        """Return why an update of an attribute would be lost while items are written in an older version, if it would.
+
+        Args:
+            attribute: its stored name.
+        """
+        if not self.writes_older or not self.may_change(attribute):
+            return None
+        return (
+            f"is stored in another form while items are written in version {self.written}, so that the update would be "
+            f"lost when all are of version {self.version}{self.why_any}; read the item, change and save() it"
+        )
+
+    @property
+    def why_any(self) -> str:
+        """Why any attribute may have changed, to be added to an error or a hazard; nothing where only some may."""
+        return f" ({self.unnamed} may change any attribute, having no changes=: {_NAME_THEM})" if self.unnamed else ""
+
+    def looked_up(self, names: frozenset[str]) -> frozenset[str]:
+        """Return those of some names of attributes that upgrades may look at."""
+        return names if self._held is None else names & self._held
+
+    def kept(self, names: Collection[str]) -> Mapping[int, Sequence[str]]:
+        """Return older version -> those of some names of attributes that its upgrades must leave as they are."""
+        return {
+            version: [name for name in names if name in self._keys or (changes is not None and name not in changes)]
+            for version, changes in self._changes_from.items()
+        }
+
+    def used(self, item: WireItem) -> frozenset[str]:
+        """Return the names of the attributes that the upgrades of an older item look at or set; none if it is not.
+
+        Raises:
+            ItemVersionError: what is stored as its version is none.
+            ItemUpgradeError: as for ``upgraded``.
+        """
+        view, version = WatchedItem(item, self._held), self._version_of(item)
+        if version < self.version:
+            self._brought_up(item, version, view)
+        return view.used
+
+    def upgrade_at_hand(
+        self, view: StoredItem, values: Mapping[str, Any], version: int, kept: Mapping[int, Sequence[str]]
+    ) -> bool:
         """Upgrade those attributes of an item that are at hand; return False where that takes the whole item.
 
         Args:
             view: the item, whose upgrades change the values.
             values: attribute name -> plain Python value.
             version: the item's version, an older one.
+            kept: version -> the names of those that must stay as they are.
 
         Raises:
             LooksFurtherError: an upgrade asked for another attribute.
         """
-        keys = self._touched_keys
-        key = [values.get(name) for name in keys] if keys else ()
+        names = kept[version]
+        before = [values.get(name) for name in names] if names else ()
         try:
             for step in self._steps_from[version]:
                 if step(view) is not None:
                     return False
         except Exception:  # noqa: BLE001 - whatever it is, it is raised again, and told, where the whole item is upgraded
             return False
-        return not keys or key == [values.get(name) for name in keys]
+        return not names or before == [values.get(name) for name in names]
 
     def is_behind(self, item: WireItem) -> bool:
         """Return whether a stored item is of an older version; errors are those of ``stored_version``."""
@@ -537,7 +606,21 @@ class Upgrades:
         made = view.wire()
         if any(made.get(name) != item.get(name) for name in self._keys):
             raise self._unwritten(item, *self._back[-1], "or an earlier one changed the key, which must not change")
+        if left := self._undeclared(item, made, self.written):
+            problem = f"or an earlier one changed {left}, which no upgrade to a later version names: {_NAME_THEM}"
+            raise self._unwritten(item, *self._back[-1], problem)
         return {**made, self.attribute: {"N": str(self.written)}}
+
+    def _undeclared(self, before: WireItem, after: WireItem, version: int) -> str:
+        """Return what differs between two forms of an item, of a version and of the present one, without being named.
+
+        Text for an error; nothing where all is named, or where an upgrade names nothing.
+        """
+        named = self._changes_from[version]
+        if named is None:
+            return ""
+        names = sorted((before.keys() | after.keys()) - named - {self.attribute})
+        return ", ".join(repr(name) for name in names if before.get(name) != after.get(name))
 
     def _unwritten(self, item: WireItem, to: int, step: FunctionType, problem: str) -> EncodeError:
         key = {name: decode_any(item[name]) for name in self._keys if name in item}
@@ -601,6 +684,9 @@ class Upgrades:
                     f"an upgrade changed {name!r}, which is part of the key; reading an item does not move it{remedy}"
                 )
                 raise self._error(ItemUpgradeError, message, item, DecodeError(message))
+        if left := self._undeclared(item, made, version):
+            message = f"an upgrade from version {version} changed {left}, which none names: {_NAME_THEM}"
+            raise self._error(ItemUpgradeError, message, item, DecodeError(message))
         made.update(self.marker)
         return made
 
@@ -621,50 +707,19 @@ def _named(number: int, step: FunctionType) -> str:
     return f"the upgrade to version {number}, {step.__name__},"
 
 
-def _needs_of(steps: Collection[FunctionType]) -> frozenset[str] | None:
+def _told(steps: Collection[FunctionType], told: Callable[[_StepMark], frozenset[str] | None]) -> frozenset[str] | None:
+    """Return all names that upgrades tell; None where one of them tells none."""
     found: set[str] = set()
     for step in steps:
-        needs = _mark_of(step, UPGRADE).needs
-        if needs is None:
+        names = told(_mark_of(step, UPGRADE))
+        if names is None:
             return None
-        found |= needs
+        found |= names
     return frozenset(found)
 
 
-def _texts(value: Any, seen: list[FunctionType]) -> Iterator[str]:
-    """Yield the text that stands in a function, and in the constants and functions that it names.
-
-    Args:
-        value: the function, or what one names.
-        seen: the functions that were looked at.
-    """
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _texts((*value.keys(), *value.values()), seen)
-    elif isinstance(value, tuple | list | set | frozenset):
-        for each in cast("Collection[Any]", value):
-            yield from _texts(each, seen)
-    elif inspect.isfunction(value) and value not in seen and not _is_of_python(value):
-        seen.append(value)
-        yield from _texts(inspect.getclosurevars(value).nonlocals, seen)
-        for code in codes_of(value.__code__):
-            yield from _texts((*code.co_consts, *_named_globally(code, value.__globals__)), seen)
-
-
-def _is_of_python(function: FunctionType) -> bool:
-    """Return whether a function belongs to Python, and so names no attributes."""
-    return str(function.__module__).partition(".")[0] in sys.stdlib_module_names
-
-
-def _named_globally(code: CodeType, variables: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield what code names of a module's variables, and of the modules and classes among these."""
-    for step in dis.get_instructions(code):
-        if step.opname == "LOAD_GLOBAL":
-            named = variables.get(step.argval)
-            yield named
-            if isinstance(named, ModuleType | type):
-                yield from (vars(named).get(each) for each in code.co_names)
+_NAME_THEM: Final = "name what it changes in @upgrade(to=..., changes=(...)), by stored names"
+"""What to do about changes that are not named."""
 
 
 def upgrades_of(model: type[Any], stored: Collection[str], keys: Collection[str]) -> Upgrades | None:
@@ -709,7 +764,19 @@ def upgrades_of(model: type[Any], stored: Collection[str], keys: Collection[str]
             f"stores a field as {settings.schema_attribute!r}, where the version of its items is stored; name another "
             'attribute with schema_attribute="..."',
         )
-    return Upgrades(name, settings, _chain(name, version, found), _way_back(name, settings, back), keys, stored)
+    made = Upgrades(name, settings, _chain(name, version, found), _way_back(name, settings, back), keys, stored)
+    _warn_of_unnamed(name, made)
+    return made
+
+
+def _warn_of_unnamed(model: str, upgrades: Upgrades) -> None:
+    if upgrades.writes_older and upgrades.unnamed:
+        message = (
+            f"{model} writes items in version {upgrades.written}, so its upgrades must say what they change, and "
+            f"{upgrades.unnamed} does not: {_NAME_THEM}. Until then every update() of a {model} is refused; the next "
+            "release will refuse the class"
+        )
+        warn_caller(message, FutureWarning)
 
 
 def _check_writes(model: str, written: int, settings: Settings) -> None:
@@ -782,10 +849,3 @@ def _check_function(model: str, name: str, step: FunctionType, what: str) -> Non
         raise fault(
             model, f"is {what}, so it must take (item: StoredItem), not {inspect.signature(step)}", name
         ) from None
-    if (used := unsteady_call(step)) is not None:
-        raise fault(
-            model,
-            f"is {what}, so it must give the same result each time, and it uses {used}; take what it needs from the "
-            "item, or do this in a migration",
-            name,
-        )

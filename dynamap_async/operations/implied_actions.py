@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from dynamap_async.codec import decode_any, encode_any, text
-from dynamap_async.errors import DecodeError, EncodeError, OperationError
+from dynamap_async.errors import DecodeError, EncodeError, ExpressionError, OperationError
 from dynamap_async.expressions import (
     Action,
     Add,
@@ -121,16 +121,17 @@ def _adds_nothing(definition: Definition[Any]) -> bool:
     return not adds
 
 
-def guards(spec: UpdateSpec) -> tuple[Condition, ...]:
+def guards(spec: UpdateSpec, actions: Sequence[Action]) -> tuple[Condition, ...]:
     """Return the conditions that an update adds to the caller's: the item's version, or that there is an item.
 
     Args:
         spec: what is asked.
+        actions: all that the update does.
     """
     definition, expected = spec.definition, spec.expected
     exists = own_kind_conditions(definition, or_absent=spec.upserts)
     if (upgrades := definition.items.upgrades) is not None:
-        exists = (*exists, _version_fits(spec, upgrades))
+        exists = (*exists, _version_fits(spec, upgrades, actions))
     if expected is None or definition.version is None:
         return exists
     path = definition.path(definition.version.name)
@@ -141,24 +142,22 @@ def guards(spec: UpdateSpec) -> tuple[Condition, ...]:
     return (*exists, Or((Function("attribute_not_exists", path), same)))
 
 
-def _version_fits(spec: UpdateSpec, upgrades: Upgrades) -> Condition:
+def _version_fits(spec: UpdateSpec, upgrades: Upgrades, actions: Sequence[Action]) -> Condition:
     """Return the condition that an update does no harm to an item of another version than the model's.
 
     Newer code may store what is changed in another form. And the upgrade of an older item would set what it makes
     again, so that the update were lost without a word.
     """
     definition = spec.definition
-    if upgrades.older_exist and _changes_what_upgrades_do(spec, upgrades):
+    for path in (action.path for action in actions) if upgrades.writes_older else ():
+        if (lost := upgrades.why_lost(path.attribute)) is not None:
+            raise ExpressionError(f"{path} {lost}", expression=str(path))
+    if any(upgrades.may_change(action.path.attribute) for action in actions):
         fits = upgrades.present_or_accepted(definition.model)
     else:
         # An item without a version is of the first one, and must not be given that of a new item.
         fits = upgrades.not_too_late(definition.model, or_first=not spec.upserts)
     return ~definition.is_stored | fits if spec.upserts else fits
-
-
-def _changes_what_upgrades_do(spec: UpdateSpec, upgrades: Upgrades) -> bool:
-    """Return whether an update names an attribute that stands in an upgrade."""
-    return any(action.path.attribute in upgrades.touched for action in spec.actions)
 
 
 def known_after(actions: tuple[Action, ...]) -> Changes | None:

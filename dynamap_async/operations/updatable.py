@@ -196,6 +196,9 @@ def target(definition: Definition[Any], field: object, *, value: object = None) 
 
 def _problem(definition: Definition[Any], path: Path) -> str | None:
     """Return why an update may not change what is at a path."""
+    upgrades = definition.items.upgrades
+    if upgrades is not None and (lost := upgrades.why_lost(path.attribute)) is not None:
+        return lost
     if not path.is_declared:
         tells = definition.kinds is not None and path.attribute == definition.kinds.told_by
         return (
@@ -208,12 +211,6 @@ def _problem(definition: Definition[Any], path: Path) -> str | None:
         return "is counted by the session; to check it, use .expect_version(number)"
     if field is definition.write_id:
         return "is given a new id by the session with each write; leave it out"
-    upgrades = definition.items.upgrades
-    if upgrades is not None and upgrades.writes_older and path.attribute in upgrades.touched:
-        return (
-            f"is stored in another form while items are written in version {upgrades.written}, so that the update "
-            f"would be lost when all are of version {upgrades.version}; read the item, change and save() it"
-        )
     return _computed_problem(definition, field)
 
 

@@ -338,7 +338,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         table = context.tables.full(spec.definition.table_name(spec.key, "updated"))
         asked, stored = self._execution or _decided(spec)
         actions: Sequence[Action] = stored
-        conditions = guards(spec)
+        conditions = guards(spec, asked)
         if not spec.definition.keys_are_plain:
             kept = parts_as_read(spec, asked)
             conditions += kept

@@ -248,7 +248,7 @@ def _upgraded(definition: Definition[Any], stored: WireItem | None) -> str:
         return ""
     return (
         f", upgraded from version {upgrades.stored_version(stored)}: conditions, that of upsert() among them, see it "
-        "as it is stored; session.save() of what session.get() gives stores the present version"
+        f"as it is stored{upgrades.why_any}; session.save() of what session.get() gives stores the present version"
     )
 
 

@@ -361,17 +361,17 @@ def _of_older_items(spec: ReadSpec, model: type[Model]) -> Iterator[str]:
         return
     named = {path.attribute for condition in spec.conditions for path in paths_in(condition)}
     selected = {path.attribute for path in spec.selected or ()}
-    if left := sorted(selected & upgrades.touched):
+    if left := sorted(filter(upgrades.may_change, selected)):
         yield (
             f"select() and into() read items as they are stored: {', '.join(left)} of a {model.__name__} before "
             f"version {upgrades.version} may be absent or otherwise; read whole items, or upgrade them, then "
-            f"declare complete_since={upgrades.version}"
+            f"declare complete_since={upgrades.version}{upgrades.why_any}"
         )
-    if changed := sorted(named & upgrades.touched):
+    if changed := sorted(filter(upgrades.may_change, named)):
         yield (
             f"conditions see items as they are stored: those of {model.__name__} before version {upgrades.version} "
             f"may differ in {', '.join(changed)}, and be missed; upgrade them, then declare "
-            f"complete_since={upgrades.version}"
+            f"complete_since={upgrades.version}{upgrades.why_any}"
         )
 
 

@@ -173,7 +173,7 @@ class SelectionDecoder:
         if isinstance(fault, DecodeError):
             kind, text = ItemDecodeError, f"{self._model.__name__}.{fault.at(path.spelled)}"
         upgrades = definition_of(self._model).items.upgrades
-        if upgrades is not None and upgrades.older_exist and path.attribute in upgrades.touched:
+        if upgrades is not None and upgrades.may_change(path.attribute):
             text += (
                 ". select() and into() read items as they are stored and do not upgrade them, and this one may be of a "
                 "version before "

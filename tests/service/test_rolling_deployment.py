@@ -33,12 +33,12 @@ class Person(Model, abstract=True, schema_version=3):
     visits: Attr[int] = attr(default=0)
     version: Version[int] = attr(default=0)
 
-    @upgrade(to=2)
+    @upgrade(to=2, changes=())
     @staticmethod
     def no_change(item: StoredItem) -> None:
         pass
 
-    @upgrade(to=3)
+    @upgrade(to=3, changes=("name", "given", "family"))
     @staticmethod
     def two_names(item: StoredItem) -> None:
         item["given"], item["family"] = item.pop("name").split(" ")

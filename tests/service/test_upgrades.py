@@ -58,12 +58,12 @@ class Customer(Model, table="customers", schema_version=3):
 
     by_city = GlobalIndex(partition_key="city", sort_key="number", projection=include("name"))
 
-    @upgrade(to=2)
+    @upgrade(to=2, changes=("first", "last", "name"))
     @staticmethod
     def one_name(item: StoredItem) -> None:
         item["name"] = f"{item.pop('first')} {item.pop('last')}"
 
-    @upgrade(to=3)
+    @upgrade(to=3, changes=("town", "city"))
     @staticmethod
     def city_for_town(item: StoredItem) -> None:
         item["city"] = item.pop("town", None)
@@ -107,7 +107,7 @@ class Badge(Model, table="badges", schema_version=2):
 
     by_holder = GlobalIndex(partition_key="holder", projection=KEYS_ONLY)
 
-    @upgrade(to=2)
+    @upgrade(to=2, changes=("first", "last", "name", "rooms"))
     @staticmethod
     def one_name(item: StoredItem) -> None:
         item["name"] = f"{item.pop('first')} {item.pop('last')}"
@@ -227,6 +227,33 @@ async def test_an_update_of_what_an_upgrade_sets_is_refused_while_the_item_is_be
     await session.update(Customer, old.shop, 1).set(Customer.name, "Augusta")
     await session.upgrade(Customer)
     assert (await session.get(Customer, old.shop, 1)).name == "Augusta"
+
+
+class Lodger(Model, table="customers", schema_version=2):
+    """As a release reads whose upgrade names nothing, in the program or beside it."""
+
+    shop: PartitionKey[str]
+    number: SortKey[int]
+    name_first: Attr[str] = attr(default="")
+    memo: Attr[str] = attr(default="")
+
+    @upgrade(to=2)
+    @staticmethod
+    def renamed(item: StoredItem) -> None:
+        for part in ("first", "last"):
+            item[f"name_{part}"] = item.pop(part)
+
+
+@pytest.mark.parametrize("field", ["name_first", "memo"])
+async def test_an_update_is_refused_while_the_item_is_behind_where_an_upgrade_does_not_name_what_it_changes(
+    session, old, field
+):
+    update = session.update(Lodger, old.shop, 1).set(getattr(Lodger, field), "Augusta")
+    with pytest.raises(ConditionalCheckFailedError, match=r"from version 1.*renamed may change any.*changes="):
+        await update
+    await session.save(await session.get(Lodger, old.shop, 1))
+    await session.update(Lodger, old.shop, 1).set(getattr(Lodger, field), "Augusta")
+    assert getattr(await session.get(Lodger, old.shop, 1), field) == "Augusta"
 
 
 async def test_an_update_of_what_an_upgrade_sets_is_refused_beside_the_version_that_is_expected(session, request):

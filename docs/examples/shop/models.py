@@ -118,7 +118,7 @@ class OrderLine(Model, table=SHOP, kind="line", schema_version=2):
     pk: PartitionKey[str] = template("ORDER#{order_id}", exclude=True)
     sk: SortKey[str] = template("LINE#{number:02d}", exclude=True)
 
-    @upgrade(to=2)
+    @upgrade(to=2, changes=("cents", "price"))
     @staticmethod
     def price_of_cents(item: StoredItem) -> None:
         """Read the lines of the shop's first year, which hold whole cents."""

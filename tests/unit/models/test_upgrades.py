@@ -1,15 +1,9 @@
 """Versions of items: older ones are upgraded when they are read, and what the model says of it is checked."""
 
 import asyncio
-import datetime as datetime_module
-import json
-import time
-import uuid
+import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime
 from decimal import Decimal
-from random import randint
-from time import time_ns
 from typing import Any
 
 import pytest
@@ -24,6 +18,7 @@ from dynamap_async import (
     PartitionKey,
     Query,
     Replace,
+    Scan,
     StoredItem,
     Table,
     Unique,
@@ -31,6 +26,7 @@ from dynamap_async import (
     attr,
     downgrade,
     include,
+    path,
     upgrade,
 )
 from dynamap_async.codec import decode_any, encode_any
@@ -45,6 +41,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.models import changes, definition_of, known, remember
 from dynamap_async.models.upgrades import WatchedItem
+from dynamap_async.planning import Context
 
 
 class Customer(Model, table="customers", schema_version=3):
@@ -328,9 +325,10 @@ def test_an_upgrade_may_look_at_what_it_has_set() -> None:
     assert read(Setting, {"number": {"N": "1"}}) == [Setting(number=1)]
 
 
-def test_needs_is_no_single_text() -> None:
-    with pytest.raises(ModelDefinitionError, match=r"write needs=\('first',\)"):
-        upgrade(to=2, needs="first")
+@pytest.mark.parametrize("keyword", ["needs", "changes"])
+def test_names_are_no_single_text(keyword: str) -> None:
+    with pytest.raises(ModelDefinitionError, match=rf"write {keyword}=\('first',\)"):
+        upgrade(to=2, **{keyword: "first"})
 
 
 def test_an_index_may_hold_what_upgrades_need_and_nothing_else_that_is_no_field() -> None:
@@ -445,67 +443,6 @@ async def wait(item: StoredItem) -> None:
 def test_a_class_that_says_what_does_not_go_together_is_refused(body: Any, settings: Any, message: str) -> None:
     with pytest.raises(ModelDefinitionError, match=message):
         define("Made", body, **settings)
-
-
-def by_clock(item: StoredItem) -> None:
-    item["at"] = datetime.now(UTC).isoformat()
-
-
-def by_utc_clock(item: StoredItem) -> None:
-    item["at"] = datetime_module.datetime.now(UTC).isoformat()
-
-
-def by_day(item: StoredItem) -> None:
-    item["days"] = [date.today() for _ in range(1)]  # noqa: DTZ011 - that is what must not be
-
-
-def by_seconds(item: StoredItem) -> None:
-    item["at"] = int(time.time())
-
-
-def by_named_seconds(item: StoredItem) -> None:
-    item["at"] = time_ns()
-
-
-def by_chance(item: StoredItem) -> None:
-    item["at"] = randint(1, 6)
-
-
-def by_another_chance(item: StoredItem) -> None:
-    item["id"] = str(uuid.uuid4())
-
-
-def by_file(item: StoredItem) -> None:
-    with open("names") as names:
-        item["name"] = names.read()
-
-
-@pytest.mark.parametrize(
-    ("function", "used"),
-    [
-        (by_clock, "datetime.now"),
-        (by_day, "date.today"),
-        (by_seconds, "time.time"),
-        (by_utc_clock, "datetime_module.datetime.now"),
-        (by_named_seconds, "time_ns"),
-        (by_chance, "randint"),
-        (by_another_chance, "uuid.uuid4"),
-        (by_file, "open"),
-    ],
-)
-def test_a_function_that_gives_another_result_each_time_is_refused(function: Any, used: str) -> None:
-    with pytest.raises(ModelDefinitionError, match=rf"Made\.a: .*same result each time, and it uses {used};"):
-        define("Made", {"a": upgrade(to=2)(staticmethod(function))}, schema_version=2)
-
-
-def test_what_depends_on_the_item_alone_is_no_such_function() -> None:
-    def steady(item: StoredItem) -> None:
-        item["at"] = int(datetime.fromisoformat(item["at"]).timestamp())
-        item["clock"] = time.strptime(item["time"], "%H:%M").tm_hour
-        item["id"] = str(uuid.uuid5(uuid.NAMESPACE_URL, item["now"]))
-        item["today"] = date(2026, 1, 1).isoformat()
-
-    define("Made", {"a": upgrade(to=2)(staticmethod(steady))}, schema_version=2)
 
 
 def test_an_abstract_base_leaves_the_version_to_its_subclasses() -> None:
@@ -686,13 +623,14 @@ class Both(Model, table="both", schema_version=3, writes=1):
     key: PartitionKey[str]
     cents: Attr[int]
     tags: Attr[set[str]] = attr(default_factory=set)
+    other: Attr[str] = attr(default="")
 
-    @upgrade(to=2)
+    @upgrade(to=2, changes=("cents", "euros", "rest"))
     @staticmethod
     def in_cents(item: StoredItem) -> None:
         item["cents"] = item.pop("euros") * 100 + item.pop("rest", 0)
 
-    @upgrade(to=3)
+    @upgrade(to=3, changes=("tags", "tag"))
     @staticmethod
     def tags_of_text(item: StoredItem) -> None:
         item["tags"] = {each for each in item.pop("tag", "").split(",") if each}
@@ -712,7 +650,7 @@ class Both(Model, table="both", schema_version=3, writes=1):
 def test_an_item_that_is_written_in_an_older_version_reads_back_as_it_was(cents: int, tags: set[str], key: str) -> None:
     item = Both(key=f"k{key}", cents=cents, tags=tags)
     stored = definition_of(Both).items.encoded(item)[0]
-    assert stored.keys() == {"key", "euros", "rest", "tag", "schema_version"}
+    assert stored.keys() == {"key", "euros", "rest", "tag", "other", "schema_version"}
     assert stored["schema_version"] == {"N": "1"}
     assert read(Both, stored) == [item]
 
@@ -728,86 +666,207 @@ def test_an_older_item_that_did_not_change_is_not_written() -> None:
 def test_updates_of_what_an_older_version_stores_otherwise_are_refused() -> None:
     with pytest.raises(ExpressionError, match=r"Both.cents is stored in another form.*version 1.*save\(\)"):
         Update(Both, "k").set(Both.cents, 1)
+    Update(Both, "k").set(Both.other, "x")
 
 
-CENTS = "cents"
-RENAMED = {"tags": "labels"}
-
-
-class Names:
-    note = "note"
-
-
-def move_city(item: StoredItem) -> None:
-    item["city"] = item.pop("town")
-
-
-@pytest.mark.parametrize("name", ["cents", "tags", "city", "note", "street"])
-def test_updates_are_refused_however_a_downgrade_names_what_it_changes(name: str) -> None:
-    street = "street"
-
-    class Named(Model, table="named", schema_version=2, writes=1):
+@pytest.mark.parametrize("writes", [1, None], ids=["writes the older version", "writes the present version"])
+def test_what_an_upgrade_changes_is_what_it_names(writes: int | None) -> None:
+    class Person(Model, table="people", schema_version=2, writes=writes):
         key: PartitionKey[str]
-        cents: Attr[int | None] = attr(default=None)
-        tags: Attr[str | None] = attr(default=None)
-        city: Attr[str | None] = attr(default=None)
-        note: Attr[str | None] = attr(default=None)
-        street: Attr[str | None] = attr(default=None)
-        other: Attr[str | None] = attr(default=None)
+        home_street: Attr[str] = attr(default="")
+        home_city: Attr[str] = attr(name="city", default="")
+        other: Attr[int] = attr(default=0)
 
-        @upgrade(to=2)
+        @upgrade(to=2, changes=("home", "home_street", "city"))
         @staticmethod
-        def forward(item: StoredItem) -> None:
-            pass
+        def split(item: StoredItem) -> None:
+            for name, value in zip(("home_" + "street", "city"), item.pop("home", ",").split(","), strict=True):
+                item[name] = value
 
         @downgrade(to=1)
         @staticmethod
-        def back(item: StoredItem) -> None:
-            item.pop(CENTS, None)
-            for old in RENAMED:
-                item.pop(old, None)
-            move_city(item)
-            item[Names.note], item[street] = "a", "b"
+        def join(item: StoredItem) -> None:
+            item["home"] = ",".join(item.pop(name, "") for name in ("home_" + "street", "city"))
 
-    with pytest.raises(ExpressionError, match=f"Named.{name} is stored in another form"):
-        Update(Named, "k").set(getattr(Named, name), None)
-    Update(Named, "k").set(Named.other, "x")
-
-
-def items() -> list[str]:
-    return ["other"]
-
-
-def test_what_pythons_own_functions_name_is_no_attribute_nor_is_a_method_of_a_functions_name() -> None:
-    class Parsed(Model, table="parsed", schema_version=2, writes=1):
-        key: PartitionKey[str]
-        note: Attr[str | None] = attr(default=None)
-        idx: Attr[str | None] = attr(default=None)
-        other: Attr[str | None] = attr(default=None)
-
-        @upgrade(to=2)
-        @staticmethod
-        def forward(item: StoredItem) -> None:
-            item["note"] = json.loads(item.pop("text"))["note"]
-
-        @downgrade(to=1)
-        @staticmethod
-        def back(item: StoredItem) -> None:
-            item["text"] = json.dumps({"note": item.pop("note"), "names": list(RENAMED.items())})
-
-    assert "idx" in json.loads.__code__.co_varnames + json.JSONDecoder.raw_decode.__code__.co_varnames
-    upgrades = definition_of(Parsed).items.upgrades
+    upgrades = definition_of(Person).items.upgrades
     assert upgrades is not None
-    assert upgrades.touched == {"note", "text", "names", *RENAMED, *RENAMED.values()}
-    for name in ("idx", "other"):
-        Update(Parsed, "k").set(getattr(Parsed, name), "x")
+    assert upgrades.changes == {"home", "home_street", "city"}
+    changed = (Person.home_street, Person.home_city, path("home"))
+    for each in changed if writes else ():
+        with pytest.raises(ExpressionError, match=r"is stored in another form while items are written in version 1"):
+            Update(Person, "k").set(each, "x")
+    for each in (*(() if writes else changed), Person.other):
+        condition = str(Update(Person, "k").set(each, "1" if each is not Person.other else 1).request(Context()).body)
+        assert ("BETWEEN" in condition) is (each is not Person.other)  # the present version is required, or not
+
+
+def swap_parts(item: StoredItem) -> None:
+    """Change what only the run tells."""
+    for part in ("street", "city"):
+        item[f"home_{part}"] = item.pop(f"home_{part}", "") + "!"
+
+
+def swap_back(item: StoredItem) -> None:
+    swap_parts(item)
+
+
+def made_names(**settings: Any) -> type[Any]:
+    body = {
+        "__annotations__": {"key": PartitionKey[str], "home_city": Attr[str], "other": Attr[int]},
+        "__module__": __name__,
+        "home_city": attr(default=""),
+        "other": attr(default=0),
+        "split": upgrade(to=2)(staticmethod(swap_parts)),
+        "join": downgrade(to=1)(staticmethod(swap_back)),
+    }
+    made: type[Any] = type(Model)("Made", (Model,), body, table="made", schema_version=2, **settings)
+    return made
+
+
+def test_while_an_older_version_is_written_updates_need_upgrades_that_name_what_they_change() -> None:
+    with pytest.warns(FutureWarning, match=r"Made writes items in version 1.*swap_parts.*changes=") as told:
+        model = made_names(writes=1)
+    assert told[0].filename == __file__
+    changes_: list[Callable[[Any], Any]] = [
+        lambda update: update.set(model.home_city, "Rome"),
+        lambda update: update.set(model.other, 1),
+        lambda update: update.add(model.other, 1),
+        lambda update: update.remove(model.other),
+        lambda update: update.set(path("unknown"), 1),
+    ]
+    for change in changes_:
+        with pytest.raises(ExpressionError, match=r"swap_parts may change any.*changes=\(.*save\(\)"):
+            change(Update(model, "k"))
+    item = model(key="k", home_city="Rome", other=2)
+    assert read(model, definition_of(model).items.encoded(item)[0])[0].other == 2  # all else works
+
+
+def test_an_update_is_for_present_items_alone_where_an_upgrade_does_not_name_what_it_changes() -> None:
+    model = made_names()
+    assert "BETWEEN" in str(Update(model, "k").set(model.other, 1).request(Context()).body)
+    since = made_names(complete_since=2)
+    assert "BETWEEN" not in str(Update(since, "k").set(since.other, 1).request(Context()).body)
+
+
+def test_what_an_update_stamps_counts_as_what_it_changes() -> None:
+    class Stamped(Model, table="stamped", schema_version=2):
+        key: PartitionKey[str]
+        note: Attr[str]
+        changed: Attr[int] = attr(on_update=lambda: 7)
+
+        @upgrade(to=2, changes=("changed",))
+        @staticmethod
+        def to_number(item: StoredItem) -> None:
+            item["changed"] = int(item.get("changed", "0"))
+
+        @downgrade(to=1)
+        @staticmethod
+        def to_text(item: StoredItem) -> None:
+            item["changed"] = str(item.get("changed", 0))
+
+    class Older(Stamped, table="stamped", writes=1):
+        pass
+
+    assert "BETWEEN" in str(Update(Stamped, "k").set(Stamped.note, "x").request(Context()).body)
+    with pytest.raises(ExpressionError, match=r"Older\.changed is stored in another form"):
+        Update(Older, "k").set(Older.note, "x").request(Context())
+
+
+def test_upgrades_before_which_all_items_are_need_no_names() -> None:
+    class Late(Model, table="late", schema_version=3, complete_since=2, writes=2):
+        key: PartitionKey[str]
+        note: Attr[str] = attr(default="")
+        other: Attr[str] = attr(default="")
+
+        @upgrade(to=2)
+        @staticmethod
+        def long_ago(item: StoredItem) -> None:
+            item["other"] = "x"
+
+        @upgrade(to=3, changes=("note",))
+        @staticmethod
+        def today(item: StoredItem) -> None:
+            item["note"] = item.pop("note", "").upper()
+
+        @downgrade(to=2)
+        @staticmethod
+        def back(item: StoredItem) -> None:
+            item["note"] = item.pop("note", "").lower()
+
+    Update(Late, "k").set(Late.other, "y")
+    with pytest.raises(ExpressionError, match="Late.note is stored in another form"):
+        Update(Late, "k").set(Late.note, "y")
+
+
+class Partly(Model, table="partly", schema_version=2):
+    key: PartitionKey[str]
+    city: Attr[str] = attr(default="")
+    parts: Attr[list[str]] = attr(default_factory=list)
+
+    @upgrade(to=2, changes=("town",))
+    @staticmethod
+    def move(item: StoredItem) -> None:
+        match item.pop("town", None):
+            case "set":
+                item["city"] = "b"
+            case "in place":
+                item["parts"].append("new")
+            case "remove":
+                del item["city"]
+
+
+def from_town(town: str) -> dict[str, Any]:
+    return {"key": {"S": "k"}, "town": {"S": town}, "parts": {"L": []}, "city": {"S": "a"}}
+
+
+@pytest.mark.parametrize(("town", "name"), [("set", "city"), ("in place", "parts"), ("remove", "city")])
+def test_an_upgrade_that_changes_what_it_does_not_name_is_an_error(town: str, name: str) -> None:
+    with pytest.raises(ItemUpgradeError, match=rf"from version 1 changed '{name}', which none names.*changes="):
+        read(Partly, from_town(town))
+
+
+@pytest.mark.parametrize("town", ["set", "remove"])
+def test_an_upgrade_that_changes_what_it_does_not_name_is_an_error_on_later_pages_too(town: str) -> None:
+    for _ in range(3):
+        assert [each.city for each in read(Partly, from_town("x"), from_town("y"))] == ["a", "a"]
+    with pytest.raises(ItemUpgradeError, match="changed 'city', which none names"):
+        read(Partly, from_town("x"), from_town(town))
+
+
+def test_a_downgrade_that_changes_what_no_upgrade_names_is_an_error() -> None:
+    class Unlike(Model, table="unlike", schema_version=2, writes=1):
+        key: PartitionKey[str]
+        city: Attr[str] = attr(default="")
+
+        @upgrade(to=2, changes=("town",))
+        @staticmethod
+        def forward(item: StoredItem) -> None:
+            item.pop("town", None)
+
+        @downgrade(to=1)
+        @staticmethod
+        def back(item: StoredItem) -> None:
+            item["town"] = item.pop("city")
+
+    with pytest.raises(EncodeError, match=r"downgrade to version 1, back,.*changed 'city', which no upgrade.*changes="):
+        definition_of(Unlike).items.encoded(Unlike(key="k", city="York"))
+
+
+def test_explain_names_what_older_items_may_differ_in_and_says_where_that_cannot_be_told() -> None:
+    model = made_names()
+    [hazard] = [each for each in Scan(model).where(model.other == 1).explain().hazards if "before version 2" in each]
+    assert re.search(r"may differ in other.*swap_parts may change any attribute.*changes=", hazard)
+    hazards = Scan(Both).where(Both.key == "k", Both.cents == 1, Both.other == "x").explain().hazards
+    [hazard] = [each for each in hazards if "before version 3" in each]
+    assert "may differ in cents, and be missed" in hazard
+    assert not any("version" in each for each in Scan(Both).where(Both.other == "x").explain().hazards)
 
 
 def test_a_downgrade_that_raises_names_itself_and_the_cause() -> None:
     class Broken(Model, table="broken", schema_version=2, writes=1):
         key: PartitionKey[str]
 
-        @upgrade(to=2)
+        @upgrade(to=2, changes=())
         @staticmethod
         def forward(item: StoredItem) -> None:
             pass
@@ -827,12 +886,12 @@ def test_writing_an_older_version_needs_every_downgrade_to_it() -> None:
         class Gap(Model, table="gap", schema_version=3, writes=1):
             key: PartitionKey[str]
 
-            @upgrade(to=2)
+            @upgrade(to=2, changes=())
             @staticmethod
             def two(item: StoredItem) -> None:
                 pass
 
-            @upgrade(to=3)
+            @upgrade(to=3, changes=())
             @staticmethod
             def three(item: StoredItem) -> None:
                 pass
@@ -859,7 +918,7 @@ def test_what_contradicts_an_older_version_is_refused(settings: dict[str, int], 
             key: PartitionKey[str]
             if settings.get("schema_version") != 1:
 
-                @upgrade(to=2)
+                @upgrade(to=2, changes=())
                 @staticmethod
                 def forward(item: StoredItem) -> None:
                     pass
@@ -878,7 +937,7 @@ def test_writing_an_older_version_does_not_go_with_unique_values() -> None:
             email: Attr[str]
             by_email = Unique("email")
 
-            @upgrade(to=2)
+            @upgrade(to=2, changes=())
             @staticmethod
             def forward(item: StoredItem) -> None:
                 pass

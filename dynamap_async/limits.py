@@ -72,6 +72,9 @@ EXPRESSION_SUBSTITUTIONS_BYTES: Final = 2_097_152
 IN_OPERANDS: Final = 100
 """Most operands of IN."""
 
+PAGE_ITEMS: Final = 2_147_483_647
+"""The largest Limit of a query or scan: it is a 32-bit integer."""
+
 PATH_DEPTH: Final = 32
 """Deepest document path."""
 

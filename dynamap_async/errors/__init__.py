@@ -16,6 +16,7 @@ DynamapError
 ├── DataError                       the item
 │   ├── EncodeError                 a value cannot be stored
 │   │   └── ItemTooLargeError       the item is over 400 KB
+│   ├── OutOfRangeError             a number is outside its range, or too much is asked at once
 │   ├── DecodeError                 stored bytes cannot be read as a value
 │   └── ItemValidationError         a stored item does not fit its model
 │       ├── ItemKindError           a stored item is of another model, or of none that is known
@@ -66,6 +67,7 @@ from dynamap_async.errors.items import (
     ItemValidationError,
     ItemVersionError,
     MultipleItemsFoundError,
+    OutOfRangeError,
 )
 from dynamap_async.errors.leases import (
     LeaseLostError,
@@ -178,6 +180,7 @@ __all__ = [
     "MultipleItemsFoundError",
     "NoIndexError",
     "OperationError",
+    "OutOfRangeError",
     "Outcome",
     "PlanHazardError",
     "PlanOutOfDateError",

@@ -70,6 +70,10 @@ class ItemTooLargeError(EncodeError):
         """The largest size allowed, in bytes."""
 
 
+class OutOfRangeError(DataError, ValueError):
+    """A number is outside its range, or more is asked at once than is possible. Raised before anything is sent."""
+
+
 class DecodeError(DataError, ValueError):
     """A stored value has a form that this library cannot read."""
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Value,
         conjunction,
         flatten,
+        is_impossible,
         paths_in,
     )
     from dynamap_async.expressions.expr import DocumentPath, Expr, HasPaths, Readable, Selectable, at, path, path_of
@@ -94,6 +95,7 @@ __all__ = [
     "check_apart",
     "conjunction",
     "flatten",
+    "is_impossible",
     "is_number",
     "is_repeatable",
     "made_of",
@@ -114,7 +116,8 @@ __all__ = [
 
 _HOMES: Final = {
     "conditions": (
-        "And Between Comparator Comparison Condition Function In Not Operand Or Size Value conjunction flatten paths_in"
+        "And Between Comparator Comparison Condition Function In Not Operand Or Size Value conjunction flatten "
+        "is_impossible paths_in"
     ),
     "expr": "DocumentPath Expr HasPaths Readable Selectable at path path_of",
     "expression_shapes": "RenderedMembers Values shape_and_values update_shape_and_values",

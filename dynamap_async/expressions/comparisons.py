@@ -6,11 +6,12 @@ comparison with either asks for every stored form, absence included, that reads 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from dynamap_async.codec import encode_any, order_key
-from dynamap_async.errors import ExpressionError
+from dynamap_async.errors import EncodeError, ExpressionError
 from dynamap_async.expressions.conditions import (
     Between,
     Comparator,
@@ -24,7 +25,6 @@ from dynamap_async.expressions.conditions import (
     Value,
 )
 from dynamap_async.expressions.paths import Forms, Path
-from dynamap_async.limits import IN_OPERANDS
 from dynamap_async.wire import AttributeValue, Tag
 
 _ORDERED: Final[frozenset[Tag]] = frozenset(("S", "N", "B"))
@@ -74,8 +74,10 @@ def unequal(left: Path | Size, right: object) -> Condition:
 def between(operand: Path | Size, low: object, high: object) -> Condition:
     """Return the condition that an operand is in a range, both ends included.
 
+    One whose low end is above the high end matches nothing.
+
     Raises:
-        ExpressionError: low is above high, or the operand's type has no order.
+        ExpressionError: the operand's type has no order.
         EncodeError: an end is not of the operand's type.
     """
     ranges = list(zip(_ordered(operand, low), _ordered(operand, high), strict=True))
@@ -85,33 +87,31 @@ def between(operand: Path | Size, low: object, high: object) -> Condition:
             raise ExpressionError(
                 f"{operand}.between({low!r}, {high!r}): the two ends are stored as {start[0]} and {end[0]}"
             )
-        if start > end:
-            raise ExpressionError(f"{operand}.between({low!r}, {high!r}): the low end is above the high end")
     return _any_of([Between(operand, *bounds) for bounds in ranges])
 
 
 def is_in(operand: Path | Size, values: tuple[object, ...]) -> Condition:
-    """Return the condition that an operand equals one of the values, or of other operands.
+    """Return the condition that an operand equals one of the values, or of other operands; none match nothing.
 
     Raises:
-        ExpressionError: there are no values, or more than 100, or an operand can never be equal.
+        ExpressionError: an operand can never be equal, or the values are not given one by one.
         EncodeError: a value is not of the operand's type.
     """
-    if not 1 <= len(values) <= IN_OPERANDS:
-        raise ExpressionError(f"{operand}.is_in() takes 1 to {IN_OPERANDS} values, not {len(values)}")
     # Apart from the constants, so that whoever looks into an IN finds nothing else.
     others = [equal(operand, each) for each in values if isinstance(each, Path | Size)]
     values = tuple(each for each in values if not isinstance(each, Path | Size))
     absent = [condition for value in values if (condition := _reads_as(operand, value)) is not None]
-    present = tuple(
-        constant for value in values if _reads_as(operand, value) is None for constant in _constants(operand, value)
-    )
-    if len(present) > IN_OPERANDS:
-        raise ExpressionError(
-            f"{operand}.is_in() makes {len(present)} values, because {operand} has several stored forms, and DynamoDB "
-            f"takes {IN_OPERANDS}; give fewer"
+    try:
+        present = tuple(
+            constant for value in values if _reads_as(operand, value) is None for constant in _constants(operand, value)
         )
-    parts: list[Condition] = [In(operand, present)] if present else []
+    except EncodeError:
+        if len(values) == 1 and isinstance(values[0], Iterable) and not isinstance(values[0], str | bytes):
+            raise ExpressionError(
+                f"{operand}.is_in() takes the values one by one; write {operand}.is_in(*values)"
+            ) from None
+        raise
+    parts: list[Condition] = [In(operand, present)] if present or not (absent or others) else []
     for condition in (*absent, *others):
         parts += [
             each for each in (condition.parts if isinstance(condition, Or) else (condition,)) if each not in parts

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from dynamap_async.codec import order_key
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions.paths import Path
@@ -111,7 +112,7 @@ class Between(Condition):
 
 @dataclass(frozen=True, slots=True)
 class In(Condition):
-    """The operand equals one of the values."""
+    """The operand equals one of the values, of which there may be any number; no item meets the one without values."""
 
     operand: Operand
     values: tuple[Value, ...]
@@ -170,6 +171,25 @@ class Not(Condition):
 
     def __str__(self) -> str:
         return f"~({self.part})"
+
+
+def is_impossible(condition: Condition) -> bool:
+    """Return whether no item meets a condition, whatever is stored.
+
+    Such a one is made of what a client sent: of an empty list of values, or of a range that ends before it begins.
+    DynamoDB refuses both.
+    """
+    match condition:
+        case In(values=values):
+            return not values
+        case Between(low=low, high=high):
+            return order_key(low.stored) > order_key(high.stored)
+        case And(parts=parts):
+            return any(map(is_impossible, parts))
+        case Or(parts=parts):
+            return all(map(is_impossible, parts))
+        case _:
+            return False
 
 
 def parts_of(condition: Condition, kind: type[And | Or] = And) -> tuple[Condition, ...]:

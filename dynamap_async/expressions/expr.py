@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar, overload
 
 from dynamap_async.codec import ALL_TAGS, Converter, encode_any, refusal, value_size
 from dynamap_async.errors import EncodeError, ExpressionError
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     class _NotAnIterator:
         """The declared result of ``iter(field)``: no iterator, so that a checker refuses ``for`` and ``*``."""
 
+
+_WITHOUT_SIZE: Final[frozenset[Tag]] = frozenset(("N", "BOOL", "NULL"))
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -165,19 +167,25 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
             low: the least value that matches.
             high: the greatest value that matches.
 
+        With a low end above the high end it matches nothing: a query is answered without a request, and a write is
+        refused.
+
         Raises:
-            ExpressionError: low is above high, or the field's type has no order.
+            ExpressionError: the field's type has no order.
         """
         return between(self._operand, low, high)
 
     def is_in(self, *values: T | Readable[T | None]) -> Condition:
         """Return the condition that the value is one of these.
 
+        Without values it matches nothing: a query is answered without a request, and a write is refused.
+
         Args:
-            values: 1 to 100 values of the type of the field, or other fields that may hold the value.
+            values: values of the type of the field, or other fields that may hold the value; ``*names`` for a list.
 
         Raises:
-            ExpressionError: no value is given, or more than 100; or a field of another stored type.
+            EncodeError: a value is of another type than the field's.
+            ExpressionError: a field is of another stored type.
         """
         return is_in(self._operand, tuple(map(_operand_or_value, values)))
 
@@ -258,8 +266,19 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         return Function("attribute_type", path_in(self._operand, "has_type"), (Value({"S": kind}),))
 
     def size(self) -> Expr[int]:
-        """Return the size of the value: members of a set, list or map, bytes of binary data, UTF-16 units of text."""
-        return Expr(Size(path_in(self._operand, "size")))
+        """Return the size of the value: members of a set, list or map, bytes of binary data, UTF-16 units of text.
+
+        Raises:
+            ExpressionError: the field is stored as a number, a boolean or None, which have no size.
+        """
+        path = path_in(self._operand, "size")
+        if all(form.tags <= _WITHOUT_SIZE for form in path.converter.forms):
+            raise ExpressionError(
+                f"{path}.size(): {path} holds {path.converter.label}, which is stored as "
+                f"{' or '.join(sorted(path.converter.tags))} and has no size; compare the value itself",
+                expression=str(path),
+            )
+        return Expr(Size(path))
 
 
 class DocumentPath:

@@ -26,6 +26,7 @@ from dynamap_async.expressions.conditions import (
     Operand,
     Or,
     Value,
+    is_impossible,
 )
 from dynamap_async.expressions.paths import Path
 from dynamap_async.expressions.updates import Action, Add, DeleteElements, FunctionCall, Remove, Set, SetOperand, Sum
@@ -90,7 +91,8 @@ def shape_and_values(conditions: Sequence[Condition]) -> tuple[Hashable, Values]
     """Return what conditions have in common with others that differ in their values only, and their values in order.
 
     Raises:
-        KeyError: there is no shape: one is of no known kind, or names a part by what the program gave.
+        KeyError: there is no shape: one is of no known kind, no item can meet it, or it names a part by what the
+            program gave.
     """
     values: Values = []
     shape = tuple([_SHAPES[type(condition)](condition, values) for condition in conditions])
@@ -158,11 +160,15 @@ def _comparison(condition: Comparison, values: Values) -> Hashable:
 
 
 def _between(condition: Between, values: Values) -> Hashable:
+    if is_impossible(condition):
+        raise KeyError(condition)  # it is rendered otherwise
     low, high = _operand_shape(condition.low, values), _operand_shape(condition.high, values)
     return Between, _operand_shape(condition.operand, values), low, high
 
 
 def _in(condition: In, values: Values) -> Hashable:
+    if not condition.values:
+        raise KeyError(condition)  # as above
     return In, _operand_shape(condition.operand, values), *[_operand_shape(each, values) for each in condition.values]
 
 

@@ -8,11 +8,11 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Express
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from dynamap_async import limits
 from dynamap_async.codec import value_size
-from dynamap_async.errors import ExpressionError
+from dynamap_async.errors import ExpressionError, OutOfRangeError
 from dynamap_async.expressions.conditions import (
     And,
     Between,
@@ -25,6 +25,8 @@ from dynamap_async.expressions.conditions import (
     Or,
     Size,
     Value,
+    is_impossible,
+    paths_in,
 )
 from dynamap_async.expressions.paths import Path
 from dynamap_async.wire import AttributeValue
@@ -32,6 +34,9 @@ from dynamap_async.wire import AttributeValue
 
 class Placeholders:
     """The names and values that the expressions of one request share."""
+
+    are_sent: ClassVar[bool] = True
+    """Whether DynamoDB must accept the text."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
@@ -58,13 +63,13 @@ class Placeholders:
         """Return the request members that define the placeholders in use; none where nothing is used.
 
         Raises:
-            ExpressionError: names and values together are larger than the service accepts.
+            OutOfRangeError: names and values together are larger than the service accepts.
         """
         values = dict(self._values.values())
         size = sum(len(key) + len(name.encode()) for name, key in self._names.items())
         size += sum(len(key) + value_size(stored) for key, stored in values.items())
         if size > limits.EXPRESSION_SUBSTITUTIONS_BYTES:
-            raise ExpressionError(
+            raise OutOfRangeError(
                 f"the names and values of the expressions are {size:,} bytes; DynamoDB accepts "
                 f"{limits.EXPRESSION_SUBSTITUTIONS_BYTES:,}"
             )
@@ -79,6 +84,8 @@ class Placeholders:
 class _ShapePlaceholders(Placeholders):
     """Renders names as they are, and values as their types."""
 
+    are_sent = False
+
     def name(self, element: str) -> str:
         """Return the element itself, quoted."""
         return repr(element)
@@ -92,12 +99,12 @@ def render_condition(condition: Condition, placeholders: Placeholders) -> str:
     """Return the expression text of a condition.
 
     Raises:
-        ExpressionError: the text, or its number of operators, is over the service's limit.
+        OutOfRangeError: the text, or its number of operators, is over the service's limit.
     """
     text = _render(condition, placeholders)
     operators = _count_operators(condition)
     if operators > limits.EXPRESSION_OPERATORS:
-        raise ExpressionError(
+        raise OutOfRangeError(
             f"the condition has {operators} operators; DynamoDB accepts {limits.EXPRESSION_OPERATORS}. "
             "Split it into several requests",
         )
@@ -116,7 +123,7 @@ def render_projection(paths: Iterable[tuple[str | int, ...]], placeholders: Plac
     """Return the text of a projection of these paths; parts of a path that is projected whole are left out.
 
     Raises:
-        ExpressionError: the text is over the service's limit.
+        OutOfRangeError: the text is over the service's limit.
     """
     wanted = dict.fromkeys(paths)
     # DynamoDB refuses a projection in which one path is a prefix of another ("Two document paths overlap").
@@ -128,7 +135,7 @@ def check_length(text: str, kind: str) -> str:
     """Return the text of an expression if the service accepts its length."""
     size = len(text.encode())
     if size > limits.EXPRESSION_BYTES:
-        raise ExpressionError(
+        raise OutOfRangeError(
             f"the {kind} is {size:,} bytes of expression text; DynamoDB accepts {limits.EXPRESSION_BYTES:,}. "
             "Split it into several requests"
         )
@@ -139,10 +146,8 @@ def _render(condition: Condition, using: Placeholders) -> str:
     match condition:
         case Comparison(comparator=comparator, left=left, right=right):
             return f"{_operand(left, using)} {comparator} {_operand(right, using)}"
-        case Between(operand=operand, low=low, high=high):
-            return f"{_operand(operand, using)} BETWEEN {_operand(low, using)} AND {_operand(high, using)}"
-        case In(operand=operand, values=values):
-            return f"{_operand(operand, using)} IN ({', '.join(_operand(value, using) for value in values)})"
+        case Between() | In():
+            return _render_choice(condition, using)
         case Function(name=name, path=path, arguments=arguments):
             return f"{name}({', '.join([using.path(path), *(_operand(each, using) for each in arguments)])})"
         case And(parts=parts):
@@ -155,6 +160,19 @@ def _render(condition: Condition, using: Placeholders) -> str:
             return f"NOT ({text})" if isinstance(part, And | Or) else f"NOT {text}"
         case _:
             raise ExpressionError(f"{condition!r} is not a condition")
+
+
+def _render_choice(condition: Between | In, using: Placeholders) -> str:
+    if using.are_sent and is_impossible(condition):  # which DynamoDB refuses
+        path = using.path(paths_in(condition)[0])
+        return f"(attribute_exists({path}) AND attribute_not_exists({path}))"
+    operand = _operand(condition.operand, using)
+    if isinstance(condition, Between):
+        return f"{operand} BETWEEN {_operand(condition.low, using)} AND {_operand(condition.high, using)}"
+    values = [_operand(value, using) for value in condition.values]
+    starts = range(0, len(values), limits.IN_OPERANDS)
+    chunks = [f"{operand} IN ({', '.join(values[at : at + limits.IN_OPERANDS])})" for at in starts]
+    return chunks[0] if len(chunks) == 1 else f"({' OR '.join(chunks)})"
 
 
 def _operand(operand: Operand, using: Placeholders) -> str:
@@ -175,5 +193,7 @@ def _count_operators(condition: Condition) -> int:
             return 1 + _count_operators(part)
         case Comparison(left=left, right=right):
             return 1 + isinstance(left, Size) + isinstance(right, Size)
+        case In(values=values):
+            return 2 * max(1, -(-len(values) // limits.IN_OPERANDS)) - 1
         case _:
             return 1

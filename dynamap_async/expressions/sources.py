@@ -165,13 +165,13 @@ def list_at(path: Path, start: object) -> Longer:
     return Longer(Start(path, start))
 
 
-def longer(made: Made, *, before: object = (), after: object = ()) -> Longer:
+def longer(made: Made, *, before: object = None, after: object = None) -> Longer:
     """Return a list with more elements.
 
     Raises:
-        ExpressionError: it is no list, or no element is given.
+        ExpressionError: it is no list, or what is given is none.
     """
-    elements = _elements_of(made, before or after)
+    elements = _elements_of(made, after if before is None else before)
     match made:
         case Longer():
             found = made
@@ -179,7 +179,7 @@ def longer(made: Made, *, before: object = (), after: object = ()) -> Longer:
             found = list_at(path, value)
         case _:
             raise ExpressionError(f"({made}) is not a list, so nothing can be appended to it")
-    if before:
+    if before is not None:
         return replace(found, before=_joined(elements, *found.before))
     return replace(found, after=_joined(*found.after, elements))
 
@@ -188,7 +188,7 @@ def _elements_of(made: Made, given: object) -> Elements:
     """Return what a list becomes longer by, of what a program gave.
 
     Raises:
-        ExpressionError: it is no list, or has no elements.
+        ExpressionError: it is no list.
     """
     if isinstance(given, Size):
         path_in(given, "append() and prepend()")
@@ -197,11 +197,9 @@ def _elements_of(made: Made, given: object) -> Elements:
     if isinstance(given, Start):
         return list_at(given.path, given.value).list
     elements: Any = given
-    if not isinstance(given, list | tuple) or not elements:
+    if not isinstance(given, list | tuple):
         shown = str(given) if isinstance(given, Arithmetic | Longer) else repr(elements)
-        raise ExpressionError(
-            f"{made}: append() and prepend() take a list of one or more elements, such as [element], not {shown}"
-        )
+        raise ExpressionError(f"{made}: append() and prepend() take a list of elements, such as [element], not {shown}")
     return tuple(elements)
 
 

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from dynamap_async import limits
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import ExpressionError
+from dynamap_async.errors import ExpressionError, OutOfRangeError
 from dynamap_async.expressions.conditions import Value
 from dynamap_async.expressions.paths import Path
 from dynamap_async.expressions.render import Placeholders, check_length
@@ -89,11 +89,11 @@ def render_update(actions: Sequence[Action], placeholders: Placeholders) -> str:
     """Return the expression text of actions whose paths are apart from each other.
 
     Raises:
-        ExpressionError: the text, or its number of operators, is over the service's limit.
+        OutOfRangeError: the text, or its number of operators, is over the service's limit.
     """
     operators = sum(_count_operators(action.source) for action in actions if isinstance(action, Set))
     if operators > limits.EXPRESSION_OPERATORS:
-        raise ExpressionError(
+        raise OutOfRangeError(
             f"the update has {operators} operators and functions; DynamoDB accepts {limits.EXPRESSION_OPERATORS}. "
             "Split it into several requests"
         )

@@ -84,7 +84,7 @@ class Changeable(Generic[T]):
         An item without the list counts as one with an empty list.
 
         Args:
-            elements: at least one; or another list field, which counts as empty where an item does not have it.
+            elements: the elements; or another list field, which counts as empty where an item does not have it.
 
         Raises:
             ExpressionError: the field holds no list.
@@ -99,7 +99,7 @@ class Changeable(Generic[T]):
         """Return the stored list with these elements before it; otherwise as ``append``.
 
         Args:
-            elements: at least one; or another list field, which counts as empty where an item does not have it.
+            elements: the elements; or another list field, which counts as empty where an item does not have it.
         """
         return Change(longer(list_at(path_in(self._operand, "prepend"), []), before=made_of(elements)))
 
@@ -136,7 +136,7 @@ class Change(Generic[T_co]):
         """Return the list with these elements behind it, as what an update sets a field to.
 
         Args:
-            elements: at least one; or another list field, which counts as empty where an item does not have it.
+            elements: the elements; or another list field, which counts as empty where an item does not have it.
         """
         return Change(longer(self._made, after=made_of(elements)))
 
@@ -144,7 +144,7 @@ class Change(Generic[T_co]):
         """Return the list with these elements before it, as what an update sets a field to.
 
         Args:
-            elements: at least one; or another list field, which counts as empty where an item does not have it.
+            elements: the elements; or another list field, which counts as empty where an item does not have it.
         """
         return Change(longer(self._made, before=made_of(elements)))
 

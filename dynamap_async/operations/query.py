@@ -11,7 +11,7 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 
 from dynamap_async import limits
 from dynamap_async.dataclass import dataclass, replace_fields
-from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError
+from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError, OutOfRangeError
 from dynamap_async.errors.habits import QUERY_NAMES, no_attribute
 from dynamap_async.expressions import Condition, Selectable, path_of
 from dynamap_async.models import Index, KeyValue, Model, Periods, definition_of
@@ -268,8 +268,10 @@ class One(PagedOperation[R], Generic[R]):
 
 
 def _units(number: object) -> float:
-    if isinstance(number, bool) or not isinstance(number, int | float) or not number > 0:
+    if isinstance(number, bool) or not isinstance(number, int | float):
         raise OperationError(f"page(max_read_units=...) must be a number above 0, not {number!r}")
+    if not number > 0:
+        raise OutOfRangeError(f"page(max_read_units=...) must be a number above 0, not {number!r}")
     return number
 
 

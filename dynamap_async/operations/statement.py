@@ -20,6 +20,7 @@ from dynamap_async.errors import (
     EncodeError,
     ItemValidationError,
     OperationError,
+    OutOfRangeError,
     ServiceError,
 )
 from dynamap_async.limits import BATCH_STATEMENTS, NESTING_LEVELS, STATEMENT_LENGTH, TRANSACTION_ACTIONS
@@ -259,7 +260,7 @@ class Statements(Operation[list[ItemT | None]], Generic[ItemT]):
         for position, statement in enumerate(self._statements):
             _check_part(position, statement)
         if len(self._statements) > self.most:
-            raise OperationError(
+            raise OutOfRangeError(
                 f"one {type(self).__name__} takes {self.most} statements, not {len(self._statements)}; split them "
                 "yourself, because you know which belong together"
             )

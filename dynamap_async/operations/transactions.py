@@ -13,6 +13,7 @@ from dynamap_async.errors import (
     ConditionalCheckFailedError,
     ItemNotFoundError,
     OperationError,
+    OutOfRangeError,
     ServiceError,
     TransactionCanceledError,
     UniqueViolationError,
@@ -55,11 +56,13 @@ def checked_token(token: str | None) -> str | None:
         token: what the caller gave.
 
     Raises:
-        OperationError: it is no text, empty or too long.
+        OperationError: it is no text.
+        OutOfRangeError: it is empty or too long.
     """
     given: object = token  # whatever the checkers say, a program may pass anything
     if given is not None and (not isinstance(given, str) or not 1 <= len(given) <= CLIENT_REQUEST_TOKEN_LENGTH):
-        raise OperationError(
+        kind = OutOfRangeError if isinstance(given, str) else OperationError
+        raise kind(
             f"client_request_token={token!r}: give a string of 1 to {CLIENT_REQUEST_TOKEN_LENGTH} characters, such as "
             "str(uuid4())"
         )
@@ -125,10 +128,10 @@ def check_count(parts: Sequence[Any]) -> None:
         parts: what is done, item by item.
 
     Raises:
-        OperationError: there are more.
+        OutOfRangeError: there are more.
     """
     if len(parts) > TRANSACTION_ACTIONS:
-        raise OperationError(
+        raise OutOfRangeError(
             f"a transaction may have {TRANSACTION_ACTIONS} actions, and this one has {len(parts)}; make several, each "
             "of which is all or nothing by itself"
         )
@@ -619,7 +622,7 @@ def _check_bytes(targets: Sequence[Target]) -> None:
         return  # nothing has to be measured
     total = sum(target.size_bytes for target in targets)
     if total > TRANSACTION_BYTES:
-        raise OperationError(
+        raise OutOfRangeError(
             f"the items of the transaction have {total:,} bytes together, and one transaction may write "
             f"{TRANSACTION_BYTES:,} (4 MB); make several, each of which is all or nothing by itself"
         )

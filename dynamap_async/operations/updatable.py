@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeAlias,
 
 from dynamap_async.codec import check_item
 from dynamap_async.dataclass import dataclass, replace_fields
-from dynamap_async.errors import EncodeError, ExpressionError, OperationError
+from dynamap_async.errors import EncodeError, ExpressionError, OperationError, OutOfRangeError
 from dynamap_async.expressions import (
     Action,
     Add,
@@ -40,6 +40,7 @@ from dynamap_async.expressions import (
     path_of,
     paths_read,
     source_of,
+    undeclared,
 )
 from dynamap_async.models import (
     Definition,
@@ -71,6 +72,9 @@ V = TypeVar("V")
 _SET_TAGS: Final = frozenset(("SS", "NS", "BS"))
 _CHANGES: Final = (Path, Start, Arithmetic, Longer)  # A | B would be made anew each time (benchmarks: update_one)
 _SETS: Final = (set, frozenset)
+_NOTHING: Final = Remove(undeclared("dynamap:nothing"))
+"""What an update does that only adds or drops no members: no item has such an attribute, and a transaction takes no
+update that says nothing."""
 _PATH_BYTES: Final = 500
 """What a path takes that was looked at before."""
 
@@ -129,13 +133,14 @@ def adding(definition: Definition[Any], field: object, value: Any) -> Action:
         value: the number, or the members.
 
     Raises:
-        ExpressionError: the field holds neither, or there are no members.
+        ExpressionError: the field holds neither.
         EncodeError: the number, or a member, is of another type than the field's.
     """
     path = target(definition, field)
     if path.converter.tags & _SET_TAGS and (_is_set(value) or not is_number(path)):
         members = validated_members(path, value) if _is_set(value) else value
-        return Add(path, _members(path, members, "add"))
+        found = _members(path, members, "add")
+        return _NOTHING if found is None else Add(path, found)
     number = amount(path, value)
     start = start_number(path)
     if len(path.steps) == 1 and not start:
@@ -153,7 +158,7 @@ def deleting(definition: Definition[Any], field: object, members: object) -> Act
         members: the members, as a set.
 
     Raises:
-        ExpressionError: the field holds no set, or there are no members.
+        ExpressionError: the field holds no set.
         EncodeError: they are of another type than the field's.
     """
     path = target(definition, field)
@@ -163,7 +168,8 @@ def deleting(definition: Definition[Any], field: object, members: object) -> Act
             "and remove() removes a field, or an element of a list",
             expression=str(path),
         )
-    return DeleteElements(path, _members(path, members, "delete"))
+    found = _members(path, members, "delete")
+    return _NOTHING if found is None else DeleteElements(path, found)
 
 
 def target(definition: Definition[Any], field: object, *, value: object = None) -> Path:
@@ -272,13 +278,13 @@ def _constant(definition: Definition[Any], path: Path, value: object) -> Value:
     return Value(stored)
 
 
-def _members(path: Path, members: Any, use: str) -> Value:
-    if not _is_set(members) or not members:
+def _members(path: Path, members: Any, use: str) -> Value | None:
+    """Return members of a set in their stored form; None where there are none."""
+    if not _is_set(members):
         raise ExpressionError(
-            f"{use}({path}, ...) takes one or more members as a set, such as {{member}}, not {members!r}",
-            expression=str(path),
+            f"{use}({path}, ...) takes members as a set, such as {{member}}, not {members!r}", expression=str(path)
         )
-    return Value(path.encode(members))
+    return Value(path.encode(members)) if members else None
 
 
 def _is_set(value: object) -> bool:
@@ -395,13 +401,15 @@ class Updatable(Generic[M]):
         """Return the update that also gives these fields values, each as ``set`` does: for the body of a PATCH request.
 
         Args:
-            values: field name -> value, such as ``body.model_dump(exclude_unset=True)``; what is not in it stays.
+            values: field name -> value, such as ``body.model_dump(exclude_unset=True)``; what is not in it stays. It
+                may be empty.
 
         Raises:
             EncodeError: a value does not fit its field.
             ExpressionError: there is no such field, or it cannot be set, or the update changes it already.
         """
-        return self._and(*(partial(_setting_named, name, value) for name, value in values.items()))
+        makers = [partial(_setting_named, name, value) for name, value in values.items()]
+        return self._and(*(makers or [lambda _: _NOTHING]))
 
     @overload
     def add(self, field: SetOf[V], amount: AbstractSet[V] | FieldFirst[V], /) -> Self: ...
@@ -414,8 +422,8 @@ class Updatable(Generic[M]):
     def add(self, field: Any, amount: Any, /) -> Self:
         """Return the update that also adds a number to a number, or members to a set.
 
-        A number that the item does not have counts as its default, or 0. The amount may be negative, and outside the
-        range of the field's values: DynamoDB adds it to a number that is not known here.
+        An empty set adds nothing. A number that the item does not have counts as its default, or 0. The amount may be
+        negative, and outside the range of the field's values: DynamoDB adds it to a number that is not known here.
 
         Args:
             field: a field that holds a number or a set, or a part of a field.
@@ -441,7 +449,7 @@ class Updatable(Generic[M]):
         return self._and(*(partial(_removing, field) for field in fields))
 
     def delete(self, field: SetOf[V], members: AbstractSet[V] | FieldFirst[V], /) -> Self:
-        """Return the update that also drops members of a set; those that it does not have are no error.
+        """Return the update that also drops members of a set; those that it does not have are no error, nor are none.
 
         Args:
             field: a field that holds a set, or a part of a field.
@@ -491,14 +499,17 @@ class Updatable(Generic[M]):
             number: the version, from 0 on.
 
         Raises:
-            OperationError: the model has no version, or this is no version.
+            OperationError: the model has no version, or this is no number.
+            OutOfRangeError: it is below 0.
         """
         spec = self._spec
         name = spec.definition.model.__name__
         if spec.definition.version is None:
             raise OperationError(f"{name} has no version to expect; give it a field version: Version[int]")
-        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        if isinstance(number, bool) or not isinstance(number, int):
             raise OperationError(f"expect_version() needs a whole number from 0 up, not {number!r}")
+        if number < 0:
+            raise OutOfRangeError(f"expect_version() needs a whole number from 0 up, not {number!r}")
         return self._with(replace_fields(spec, expected=number))
 
     def _and(self, *makers: Callable[[Definition[Any]], Action]) -> Self:
@@ -506,6 +517,9 @@ class Updatable(Generic[M]):
         actions = spec.actions
         for make in makers:
             action = make(spec.definition)
+            if action is _NOTHING:
+                actions = actions or (action,)
+                continue
             check_apart(actions, action.path)
             actions = (*actions, action)
         return self._with(replace_fields(spec, actions=actions))

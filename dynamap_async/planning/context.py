@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async import expressions
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import ConfigurationError, ExpressionError, OperationError
+from dynamap_async.errors import ConfigurationError, ExpressionError, OperationError, OutOfRangeError
 from dynamap_async.models import Model, definition_of
 from dynamap_async.schema import NAME_RULE, is_name
 
@@ -216,8 +216,11 @@ def positive(number: object, what: str) -> int:
     """Return a number of items.
 
     Raises:
-        OperationError: it is not a whole number, or less than 1.
+        OperationError: it is not a whole number.
+        OutOfRangeError: it is less than 1.
     """
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+    if isinstance(number, bool) or not isinstance(number, int):
         raise OperationError(f"{what} must be a whole number from 1 up, not {number!r}")
+    if number < 1:
+        raise OutOfRangeError(f"{what} must be a whole number from 1 up, not {number!r}")
     return number

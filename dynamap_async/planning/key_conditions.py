@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from dynamap_async.codec import KeyRole, check_key_value, order_key
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import EncodeError, OperationError
+from dynamap_async.errors import EncodeError, OperationError, OutOfRangeError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
 from dynamap_async.models.templates import after_all
 
@@ -65,36 +65,42 @@ def is_sort_condition(condition: Condition) -> bool:
             return False
 
 
-def equality_among(found: Sequence[Condition], why: str = "an item has one partition key") -> PartitionCondition | None:
+def equality_among(found: Sequence[Condition]) -> PartitionCondition | None:
     """Return the condition among those on one attribute that gives its value, or else its values; None without one.
 
-    Raises:
-        OperationError: two give different values.
+    Equalities with different values leave none, because an item has one.
     """
     equalities = distinct([each for each in found if is_equality(each)])
     if len(equalities) > 1:
-        raise OperationError(f"no item can satisfy both {' and '.join(map(str, equalities))}: {why}")
+        return In(path_and_constants(equalities[0])[0], ())
     if equalities and isinstance(equalities[0], Comparison):
         return equalities[0]
     return next((each for each in found if isinstance(each, In)), None)
 
 
+def answered_by(equality: PartitionCondition, found: Sequence[Condition]) -> list[Condition]:
+    """Return which of the conditions on one attribute ``equality_among`` made its result of."""
+    return [equality] if equality in found else [each for each in found if is_equality(each)]
+
+
 def merge_conditions(name: str, found: Sequence[Condition]) -> Condition:
     """Return one condition for a sort key attribute: DynamoDB takes one, so ``>=`` with ``<=`` becomes BETWEEN.
 
+    Equalities with different values become one that no item meets.
+
     Raises:
-        OperationError: they cannot become one, or exclude each other.
+        OperationError: they cannot become one.
     """
     conditions = distinct(found)
+    if len(conditions) > 1 and all(map(is_equality, conditions)):
+        return In(path_and_constants(conditions[0])[0], ())
     match sorted(conditions, key=lambda each: each.comparator if isinstance(each, Comparison) else ""):
         case [only]:
             return only
         case [
             Comparison(comparator="<=", right=Value() as high) as below,
-            Comparison(comparator=">=", right=Value() as low) as above,
+            Comparison(comparator=">=", right=Value() as low),
         ]:
-            if order_key(low.stored) > order_key(high.stored):
-                raise empty_range_error((above, below))
             return Between(below.left, low, high)
         case _:
             pass
@@ -104,21 +110,14 @@ def merge_conditions(name: str, found: Sequence[Condition]) -> Condition:
     )
 
 
-def empty_range_error(conditions: Sequence[Condition]) -> OperationError:
-    """Return the error of a range that ends before it begins."""
-    both = "both " if len(conditions) > 1 else ""
-    spelled = " and ".join(map(str, conditions))
-    return OperationError(f"no item can satisfy {both}{spelled}: the low end is above the high end")
-
-
 def distinct(conditions: Sequence[Condition]) -> list[Condition]:
     """Return conditions, each once."""
     return [each for i, each in enumerate(conditions) if each not in conditions[:i]]
 
 
-def too_many_queries_error(name: str, number: int) -> OperationError:
+def too_many_queries_error(name: str, number: int) -> OutOfRangeError:
     """Return the error of a key with more combinations of values than are queried together."""
-    return OperationError(
+    return OutOfRangeError(
         f"the key of {name} has {number:,} combinations of values, and each needs a query; at most {MAX_QUERIES} are "
         "sent together, so ask for fewer values at a time"
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from dynamap_async.codec import order_key
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import OperationError, ResourceNotFoundError, ServiceError
+from dynamap_async.errors import OperationError, OutOfRangeError, ResourceNotFoundError, ServiceError
 from dynamap_async.expressions import Between, Comparison, Condition, In, Path, Value
 from dynamap_async.models import Definition, Periods, definition_of
 from dynamap_async.planning.context import TableNames
@@ -74,6 +74,8 @@ class TableQueries:
     """The full names of the tables, in order."""
     in_turn: bool = False
     """Whether all items of one query come before those of the next, so that each can wait for its turn."""
+    empty: bool = False
+    """Whether the conditions leave no period, so that nothing has to be asked."""
 
 
 def queries_by_table(
@@ -99,6 +101,9 @@ def queries_by_table(
     for route in routes:
         tables = spec.tables or _tables_of(periods, (*conditions, *plain_keys(route, definition)))
         parts += [(table.named(names.full(name)), route) for name in tables]
+    empty = not parts
+    if empty:  # no value lies in a period, so that nothing is sent
+        parts = [(table, routes[0])]
     if spec.descending:
         parts.reverse()
     check_number_of_queries(len(parts), f"{spec.name} between the ends of {periods.field.name}")
@@ -106,7 +111,7 @@ def queries_by_table(
     read = tuple(dict.fromkeys(part.name for part, _ in parts))
     sort = routes[0].keys.sort
     ordered = spec.scan or (bool(sort) and sort[0].name == periods.field.stored and periods.is_ordered)
-    return TableQueries(tuple(parts), read, in_turn=ordered and len(routes) == 1)
+    return TableQueries(tuple(parts), read, in_turn=ordered and len(routes) == 1, empty=empty)
 
 
 def _check_segments(spec: ReadSpec, parts: Sequence[object]) -> None:
@@ -133,8 +138,6 @@ def _tables_of(periods: Periods, conditions: Iterable[Condition]) -> list[str]:
             numbers.stop - numbers.start, f"the range of {spelled}"
         )  # len() refuses what is over 64 bits
         names = [periods.numbered(number) for number in numbers]
-    if not names:
-        raise OperationError(f"no item can satisfy the conditions on {spelled}, which exclude each other")
     return names
 
 
@@ -159,9 +162,9 @@ def _each(periods: Periods) -> str:
 
 
 def check_number_of_queries(number: int, what: str) -> None:
-    """Raise OperationError for more queries than are sent together."""
+    """Raise OutOfRangeError for more queries than are sent together."""
     if number > MAX_QUERIES:
-        raise OperationError(
+        raise OutOfRangeError(
             f"{what} needs {number:,} queries, at least one for each table, and at most {MAX_QUERIES} are sent "
             "together; ask for a shorter time, or give the tables longer periods"
         )

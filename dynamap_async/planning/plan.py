@@ -77,6 +77,8 @@ class Route:
 
     def single_queries(self) -> list[Route]:
         """Return one route for each query."""
+        if self.empty:
+            return [self]
         partitions = product(*(_equalities(each) if isinstance(each, In) else [each] for each in self.partition))
         sorts = [*product(*(each.parts if isinstance(each, Or) else (each,) for each in self.sort))]
         return [replace_fields(self, partition=partition, sort=sort) for partition in partitions for sort in sorts]

@@ -16,12 +16,13 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import AmbiguousIndexError, EncodeError, ExpressionError, NoIndexError, OperationError
+from dynamap_async.errors import AmbiguousIndexError, DataError, ExpressionError, NoIndexError, OperationError
 from dynamap_async.expressions import Comparison, Condition, In, Or, Value, paths_in
 from dynamap_async.models import Definition
 from dynamap_async.planning.key_conditions import (
     MAX_QUERIES,
     PartitionCondition,
+    answered_by,
     attribute_of,
     distinct_values,
     equality_among,
@@ -42,7 +43,7 @@ from dynamap_async.planning.templated_keys import (
 )
 from dynamap_async.schema import IndexSchema, KeySchema, TableSchema
 
-_Refusal: TypeAlias = OperationError | ExpressionError | EncodeError
+_Refusal: TypeAlias = OperationError | ExpressionError | DataError
 
 
 @dataclass(slots=True)
@@ -72,10 +73,11 @@ class _KeyBuilder:
 
     def add_partition(self, attribute: str) -> bool:
         """Add the condition on a partition key attribute; return whether the conditions give its value."""
-        equality = equality_among([each for each in self.conditions if attribute_of(each) == attribute])
+        found = [each for each in self.conditions if attribute_of(each) == attribute]
+        equality = equality_among(found)
         if equality is not None:
             self.partition.append(distinct_values(equality))
-            self._use(equality)
+            self._use(*answered_by(equality, found))
             return True
         key = templated_key(self.definitions, attribute)
         selected = None if key is None else key.partition(self.conditions)
@@ -324,7 +326,7 @@ def choose_route(
                 route = expand_shards(route, sharded, conditions)
                 _check(table, route, required)
                 routes.append(route)
-        except (OperationError, ExpressionError, EncodeError) as refusal:
+        except (OperationError, ExpressionError, DataError) as refusal:
             refusals.append((route_name(index), refusal))
     if refusals and refusals[0][0] == TABLE:
         # The table's partition, read whole and in another order, is not what was asked of the table; nor is all that

@@ -13,10 +13,12 @@ from dynamap_async.expressions import (
     Condition,
     Placeholders,
     conjunction,
+    is_impossible,
     paths_in,
     render_condition,
     render_projection,
 )
+from dynamap_async.limits import PAGE_ITEMS
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.planning.context import Context
 from dynamap_async.planning.cursors import (
@@ -124,7 +126,7 @@ class Reading(Generic[ItemT]):
         if remaining is not None and not filtered:
             size = remaining if size is None else min(size, remaining)
         if size is not None:
-            body["Limit"] = size
+            body["Limit"] = min(size, PAGE_ITEMS)
         if start is not None:
             body["ExclusiveStartKey"] = start
         plan = self.plan
@@ -266,7 +268,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
         completion=completion,
         missing=None if definition.periods is None else MissingTable(definition, spec.skips_missing).answer,
         drops_few=route.drops_few,
-        exhausted=route.empty,
+        exhausted=route.empty or queries.empty,
         route=route,
     )
     return reading if spec.checkpoint is None else reading.resume_scan(spec.checkpoint)
@@ -285,10 +287,19 @@ def _route(
         if forced is not None:
             required.check_index(table, forced, conditions)
         route = Route(forced, table.keys if forced is None else forced.keys, (), (), conditions)
-        return expand_shards(route, sharded_keys(definitions), conditions)
+        return _marked_empty(expand_shards(route, sharded_keys(definitions), conditions), conditions)
     route = restrict_to_namespace(choose_route(table, conditions, required, forced, definitions), definitions)
     route.check_key_values()
-    return route
+    return _marked_empty(route, (*conditions, *route.key_conditions))
+
+
+def _marked_empty(route: Route, conditions: Sequence[Condition]) -> Route:
+    """Return a route that says so where no item can meet the conditions."""
+    impossible = next(filter(is_impossible, conditions), None)
+    if impossible is None:
+        return route
+    hazard = f"no item can meet ({impossible}), so nothing is read, and no request is sent"
+    return replace_fields(route, empty=True, hazards=(*route.hazards, hazard))
 
 
 def _plan(

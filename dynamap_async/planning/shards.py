@@ -15,7 +15,6 @@ from typing import Any
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions import And, Comparison, Condition, Function, In, Not, Or, Path, Value, paths_in
-from dynamap_async.limits import IN_OPERANDS
 from dynamap_async.models import Definition, Model, Sharding, definition_of
 from dynamap_async.planning.context import own_conditions
 from dynamap_async.planning.key_conditions import (
@@ -222,8 +221,7 @@ def _on_stored_keys(condition: Condition, sharded: Mapping[str, ShardedKey]) -> 
 def _one_of(path: Path, key: ShardedKey, plain: Sequence[Value]) -> Condition:
     """Return the condition that a key is one of these, in any shard."""
     values = tuple(each for value in plain for each in key.all_stored_values(value.stored))
-    parts = [In(path, values[at : at + IN_OPERANDS]) for at in range(0, len(values), IN_OPERANDS)]
-    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+    return In(path, values)
 
 
 def _beginning(condition: Condition, path: Path, key: ShardedKey, prefix: str) -> Condition:

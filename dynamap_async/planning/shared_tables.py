@@ -10,7 +10,6 @@ from dynamap_async.codec import text
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import And, Between, Comparison, Condition, Function, In, Or, Path, Value, paths_in
-from dynamap_async.limits import IN_OPERANDS
 from dynamap_async.models import UNMARKED, AttributeShape, ByKeys, Definition, Kind, Model, Prefix, Table, definition_of
 from dynamap_async.planning.existence import not_stored
 from dynamap_async.planning.key_conditions import implies_prefix, is_equality, is_within
@@ -228,8 +227,8 @@ def kind_condition(table: Table, path: Path, kinds: Sequence[Kind]) -> Condition
         parts = [Function("begins_with", path, (value,)) for value in values]
     elif len(values) == 1:
         parts = [Comparison("=", path, values[0])]
-    else:
-        parts = [In(path, values[at : at + IN_OPERANDS]) for at in range(0, len(values), IN_OPERANDS)]
+    elif values:
+        parts = [In(path, values)]
     if UNMARKED in kinds:
         parts.append(Function("attribute_not_exists", path))
     return parts[0] if len(parts) == 1 else Or(tuple(parts))

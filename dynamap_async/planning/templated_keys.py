@@ -21,9 +21,9 @@ from dynamap_async.models import Definition, FieldPlan, bare, definition_of, wit
 from dynamap_async.models.templates import KeyTemplate, OnlyWhen, TemplatePart, after_all
 from dynamap_async.planning.key_conditions import (
     MAX_QUERIES,
+    answered_by,
     attribute_of,
     distinct,
-    empty_range_error,
     equality_among,
     is_sort_condition,
     is_within,
@@ -227,8 +227,15 @@ def _key_range(
             made.append(Comparison("=", path, Value({"S": template.prefix(leading)})))
         else:
             made.append(Function("begins_with", path, (Value({"S": template.prefix(leading)}),)))
+    if not made:  # a part has no value that it may have
+        made.append(In(path, ()))
     single = [not isinstance(each, In) for each in equalities]
-    exact = [condition for part, condition in fixed if not part.format.lossy]
+    exact = [
+        each
+        for part, condition in fixed
+        if not part.format.lossy
+        for each in answered_by(condition, model.conditions_on(part, conditions))
+    ]
     return KeyRange(
         conditions=tuple(made),
         part_conditions=(*equalities, *(next_part.part_conditions if next_part else ())),
@@ -271,7 +278,7 @@ def _leading_equalities(
     """Return the conditions that give the values of the leading parts."""
     found: list[Comparison | In] = []
     for part in model.template.parts:
-        equality = equality_among(model.conditions_on(part, conditions), f"an item has one {part.name}")
+        equality = equality_among(model.conditions_on(part, conditions))
         if equality is None or (isinstance(equality, In) and equality in expanded):
             break
         found.append(equality)
@@ -318,7 +325,7 @@ def _range(model: ModelTemplate, part: TemplatePart, found: Sequence[Condition])
             low_inclusive=low.inclusive,
             high_inclusive=high.inclusive,
         )
-        return _between(model.path, first, last, asked)
+        return _between(model.path, first, last)
 
     survives = part.format.width is not None and low.inclusive and high.inclusive
     return _NextPart(make, asked, () if part.format.lossy else asked, survives=survives)
@@ -358,7 +365,7 @@ def _rough_range(
                 last = after_all(text) if text else None
             else:
                 last = after_all(text + part.closing) if inclusive else text or part.closing
-        return _between(model.path, (start + above) or None, last, asked)
+        return _between(model.path, (start + above) or None, last)
 
     return _NextPart(make, asked, ())
 
@@ -387,13 +394,11 @@ def _bound(model: ModelTemplate, part: TemplatePart, end: _End, *, up: bool) -> 
     return _Bound(part.text(value).encode(), inclusive, value)
 
 
-def _between(path: Path, first: str | None, last: str | None, asked: Sequence[Condition]) -> Condition:
+def _between(path: Path, first: str | None, last: str | None) -> Condition:
     if last is None:
         return Comparison(">=", path, Value({"S": first or ""}))
     if first is None:
         return Comparison("<=", path, Value({"S": last}))
-    if first.encode() > last.encode():
-        raise empty_range_error(asked)
     return Between(path, Value({"S": first}), Value({"S": last}))
 
 

@@ -120,6 +120,31 @@ async def test_one_update_does_everything_at_once(things):
     assert await things.get(Thing, "a", 1) == found
 
 
+@pytest.mark.asyncio
+async def test_an_update_that_adds_no_members_needs_an_item_and_keeps_its_conditions(things):
+    with pytest.raises(ItemNotFoundError):
+        await things.update(Thing, "b", 1).add(Thing.tags, set())
+    with pytest.raises(ConditionalCheckFailedError):
+        await update(things).add(Thing.tags, set()).where(Thing.count == 5)
+    assert await update(things).add(Thing.tags, set()).returning("changed") == {}
+    assert await things.update(Thing, "c", 1).add(Thing.tags, set()).upsert() == Thing(id="c", rank=1)
+
+
+@pytest.mark.asyncio
+async def test_an_update_that_adds_no_members_may_be_a_part_of_a_transaction(things):
+    async with things.transaction() as tx:
+        tx.update(Thing, "a", 1).delete(Thing.tags, set())
+        tx.update(Thing, "b", 1).add(Thing.tags, set()).upsert()
+    assert await things.get(Thing, "a", 1) == Thing(id="a", rank=1)
+    assert await things.get(Thing, "b", 1) == Thing(id="b", rank=1)
+
+
+@pytest.mark.asyncio
+async def test_an_update_that_adds_no_members_counts_the_version_as_others_do(jobs):
+    await jobs.put(Job(id="a"))
+    assert await jobs.update(Job, "a").set_fields({}) == Job(id="a", version=2)
+
+
 CHANGES = [
     (lambda u: u.add(Thing.count, 4), {"count": 4}),
     (lambda u: u.add(Thing.count, -4), {"count": -4}),
@@ -137,6 +162,13 @@ CHANGES = [
     (lambda u: u.set(Thing.words, Thing.words.append(["b", "c"]).prepend(["a"])), {"words": ["a", "b", "c"]}),
     (lambda u: u.set(Thing.words, Thing.words.append(["a"]).append(["b"])), {"words": ["a", "b"]}),
     (lambda u: u.set(Thing.maybe_words, Thing.maybe_words.append(["a"])), {"maybe_words": ["a"]}),
+    (lambda u: u.set(Thing.words, Thing.words.append([])), {}),
+    (lambda u: u.set(Thing.words, Thing.words.prepend([]).append(["a"])), {"words": ["a"]}),
+    (lambda u: u.add(Thing.tags, set()), {}),
+    (lambda u: u.add(Thing.tags, set()).set(Thing.note, "n"), {"note": "n"}),
+    (lambda u: u.add(Thing.tags, frozenset()).delete(Thing.numbers, set()), {}),
+    (lambda u: u.add(Thing.tags_by_name["x"], set()), {}),
+    (lambda u: u.set_fields({}), {}),
     (lambda u: u.set(Thing.maybe_words, Thing.maybe_words.prepend(["a"])), {"maybe_words": ["a"]}),
     (
         lambda u: u.set(Thing.maybe_words, Thing.maybe_words.if_not_exists(["x"]).append(["a"])),

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from dynamap_async import path
-from dynamap_async.errors import EncodeError, ExpressionError
-from dynamap_async.expressions import Placeholders, render_condition
+from dynamap_async.errors import EncodeError, ExpressionError, OutOfRangeError
+from dynamap_async.expressions import Placeholders, is_impossible, render_condition
 
 S, N = (lambda text: {"S": text}), (lambda text: {"N": text})
 NULL = {"NULL": True}
@@ -245,7 +245,6 @@ REFUSED = [
     (lambda t: t.active > False, ExpressionError, "Thing.active is stored as BOOL, which has no order"),
     (lambda t: t.history >= ["a"], ExpressionError, "Thing.history is stored as L, which has no order"),
     (lambda t: t.options <= {"a": 1}, ExpressionError, "Thing.options is stored as M, which has no order"),
-    (lambda t: t.rank.between(2, 1), ExpressionError, r"Thing.rank.between\(2, 1\): the low end is above"),
     (lambda t: t.anything.between(1, "a"), ExpressionError, "stored as N and S"),
     (lambda t: t.rank == "x", EncodeError, "Thing.rank: int expected, got str 'x'"),
     (lambda t: t.name == 5, EncodeError, "Thing.name: str expected, got int 5"),
@@ -275,9 +274,14 @@ REFUSED = [
     ),
     (lambda t: t.tags.contains(1), EncodeError, r"Thing.tags.contains\(\): str expected, got int 1"),
     (lambda t: t.history.contains(None), EncodeError, "Thing.history.contains"),
-    (lambda t: t.name.is_in(), ExpressionError, r"Thing.name.is_in\(\) takes 1 to 100 values, not 0"),
-    (lambda t: t.rank.is_in(*range(101)), ExpressionError, "takes 1 to 100 values, not 101"),
-    (lambda t: t.name.is_in(["a", "b"]), EncodeError, "Thing.name: str expected"),
+    (lambda t: t.name.is_in(["a", "b"]), ExpressionError, r"one by one; write Thing.name.is_in\(\*values\)"),
+    (lambda t: t.name.is_in({"a", "b"}), ExpressionError, r"one by one; write Thing.name.is_in\(\*values\)"),
+    (lambda t: t.name.is_in(each for each in "ab"), ExpressionError, r"one by one; write Thing.name.is_in"),
+    (lambda t: t.rank.is_in("ab"), EncodeError, "Thing.rank: int expected"),
+    (lambda t: t.rank.size(), ExpressionError, r"Thing.rank.size\(\): Thing.rank holds int, .* and has no size"),
+    (lambda t: t.active.size(), ExpressionError, "Thing.active holds bool, which is stored as BOOL and has no size"),
+    (lambda t: t.price.size(), ExpressionError, "Thing.price holds Decimal, which is stored as N and has no size"),
+    (lambda t: t.options["a"].size(), ExpressionError, "which is stored as N and has no size"),
     (lambda t: t.name.has_type("str"), ExpressionError, "Thing.name.has_type.*S N B BOOL"),
     (lambda t: t.name.size() == "x", ExpressionError, r"Thing.name.size\(\) is a whole number"),
     (lambda t: t.name.size() > 1.5, ExpressionError, "whole number"),
@@ -342,18 +346,48 @@ def test_a_condition_has_at_most_300_operators(thing, sent):
         return condition
 
     assert sent(chain(299))[0].count(" OR ") == 149
-    with pytest.raises(ExpressionError, match="301 operators; DynamoDB accepts 300"):
+    with pytest.raises(OutOfRangeError, match="301 operators; DynamoDB accepts 300"):
         sent(chain(301))
 
 
 def test_an_expression_is_at_most_4096_bytes(thing, sent):
-    # Each operand is ":v10, " and the like: a hundred of them are well below.
-    assert sent(thing.rank.is_in(*range(100)))
-    wide = thing.rank.is_in(*range(100)) & thing.price.is_in(*map(Decimal, range(100, 200)))
-    for start in range(200, 800, 100):
-        wide &= thing.ratio.is_in(*map(float, range(start, start + 100)))
-    with pytest.raises(ExpressionError, match="bytes of expression text; DynamoDB accepts 4,096"):
-        sent(wide)
+    # Each operand is ":v10, " and the like: five hundred of them are below.
+    assert sent(thing.rank.is_in(*range(500)))
+    with pytest.raises(OutOfRangeError, match="bytes of expression text; DynamoDB accepts 4,096"):
+        sent(thing.rank.is_in(*range(800)))
+
+
+def test_more_than_a_hundred_values_are_several_in_joined_by_or(thing, sent):
+    text, _ = sent(thing.rank.is_in(*range(250)))
+    operands = [len(part.split(",")) for part in text.split(" OR ")]
+    assert operands == [100, 100, 50]
+    assert text.startswith("(<rank> IN (")
+    assert text.endswith("))")
+    assert sent(~thing.rank.is_in(*range(101)))[0].startswith("NOT (<rank> IN (")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        lambda t: t.rank.between(2, 1),
+        lambda t: t.name.between("b", "a"),
+        lambda t: t.name.size().between(2, 1),
+        lambda t: t.name.is_in(),
+        lambda t: t.history.size().is_in(),
+        lambda t: (t.rank == 1) & t.name.is_in(),
+        lambda t: t.rank.between(2, 1) | t.name.is_in(),
+    ],
+)
+def test_no_item_meets_an_empty_choice_or_a_range_turned_round(thing, condition):
+    assert is_impossible(condition(thing))
+
+
+def test_a_choice_of_nothing_is_sent_as_what_no_item_meets(thing, sent):
+    assert sent(thing.rank.is_in())[0] == "(attribute_exists(<rank>) AND attribute_not_exists(<rank>))"
+    assert sent(thing.rank.between(2, 1))[0] == "(attribute_exists(<rank>) AND attribute_not_exists(<rank>))"
+    assert sent(~thing.rank.is_in())[0] == "NOT (attribute_exists(<rank>) AND attribute_not_exists(<rank>))"
+    assert not is_impossible(~thing.rank.is_in())
+    assert not is_impossible(thing.rank.is_in() | (thing.rank == 1))
 
 
 def test_names_do_not_count_towards_the_length_of_the_text(thing, sent):
@@ -363,7 +397,7 @@ def test_names_do_not_count_towards_the_length_of_the_text(thing, sent):
 
 def test_names_and_values_together_are_at_most_2_megabytes(thing, sent):
     assert sent((thing.name == "x" * 1_000_000) & (thing.other == "y" * 1_000_000))
-    with pytest.raises(ExpressionError, match="DynamoDB accepts 2,097,152"):
+    with pytest.raises(OutOfRangeError, match="DynamoDB accepts 2,097,152"):
         sent((thing.name == "x" * 1_100_000) & (thing.other == "y" * 1_100_000))
 
 

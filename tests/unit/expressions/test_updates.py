@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from dynamap_async import Update, path
-from dynamap_async.errors import EncodeError, ExpressionError
+from dynamap_async.errors import EncodeError, ExpressionError, OutOfRangeError
 from dynamap_async.expressions import Placeholders, is_repeatable, overlap, render_update
 
 S, N = (lambda text: {"S": text}), (lambda text: {"N": text})
@@ -191,12 +191,7 @@ REFUSED = [
     (
         lambda u, t: u.set(t.history, t.history.append("x")),
         ExpressionError,
-        r"take a list of one or more elements, .* not 'x'",
-    ),
-    (
-        lambda u, t: u.set(t.history, t.history.append([])),
-        ExpressionError,
-        r"take a list of one or more elements, .* not \[\]",
+        r"take a list of elements, .* not 'x'",
     ),
     (
         lambda u, t: u.set(t.history, t.history.append([1])),
@@ -209,9 +204,9 @@ REFUSED = [
     (
         lambda u, t: u.add(t.tags, "a"),
         ExpressionError,
-        r"add\(Thing\.tags, \.\.\.\) takes one or more members as a set",
+        r"add\(Thing\.tags, \.\.\.\) takes members as a set",
     ),
-    (lambda u, t: u.add(t.tags, set()), ExpressionError, r"takes one or more members as a set"),
+    (lambda u, t: u.add(t.tags, []), ExpressionError, r"takes members as a set"),
     (lambda u, t: u.add(t.tags, {1}), EncodeError, r"Thing\.tags: str expected, got int 1"),
     (lambda u, t: u.add(t.history, ["x"]), ExpressionError, r"and Thing.history holds list\[str\]"),
     (lambda u, t: u.delete(t.history, {"x"}), ExpressionError, r"removes members of sets"),
@@ -291,7 +286,7 @@ def test_limits_of_an_expression_are_checked(update, thing):
     many = update
     for number in range(400):
         many = many.set(thing.options[f"key{number}"], number)
-    with pytest.raises(ExpressionError, match="the update is .* bytes of expression text; DynamoDB accepts 4,096"):
+    with pytest.raises(OutOfRangeError, match="the update is .* bytes of expression text; DynamoDB accepts 4,096"):
         render_update(many.spec.actions, Placeholders())
 
 

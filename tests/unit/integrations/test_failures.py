@@ -13,6 +13,7 @@ from dynamap_async.errors import (
     ItemNotFoundError,
     ItemTooLargeError,
     Outcome,
+    OutOfRangeError,
     RequestTimeoutError,
     SessionClosedError,
     TransactionCanceledError,
@@ -55,6 +56,7 @@ ANSWERS = {
     "not found": (NOT_FOUND, 404, "item-not-found", False, {}),
     "cursor": (CursorError(SECRET), 400, "cursor", False, {}),
     "value": (EncodeError(SECRET, path=("address", "zip")), 422, "encode", False, {"path": ["address", "zip"]}),
+    "out of range": (OutOfRangeError(SECRET), 422, "out-of-range", False, {}),
     "too large": (ItemTooLargeError(SECRET, size_bytes=5, limit_bytes=4), 413, "item-too-large", False, {"path": []}),
     "condition": (CHANGED, 409, "conditional-check-failed", False, {}),
     "condition, perhaps by itself": (

@@ -6,7 +6,7 @@ from unittest.mock import patch
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, Update, attr
-from dynamap_async.errors import ExpressionError
+from dynamap_async.errors import ExpressionError, OutOfRangeError
 from dynamap_async.expressions import render_update
 from dynamap_async.models import definition_of
 from dynamap_async.planning.context import Context
@@ -76,7 +76,7 @@ def test_values_that_are_too_large_together_are_refused_in_a_known_shape_too() -
         return Update(Tweet, "ada").add(Tweet.likes, 1).where(Tweet.text == text)
 
     update("short").request(Context())
-    with pytest.raises(ExpressionError, match="bytes"):
+    with pytest.raises(OutOfRangeError, match="bytes"):
         update("x" * 2**21).request(Context())
 
 

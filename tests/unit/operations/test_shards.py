@@ -27,7 +27,14 @@ from dynamap_async import (
     attr,
     template,
 )
-from dynamap_async.errors import EncodeError, ExpressionError, ItemNotFoundError, ItemValidationError, OperationError
+from dynamap_async.errors import (
+    EncodeError,
+    ExpressionError,
+    ItemNotFoundError,
+    ItemValidationError,
+    OperationError,
+    OutOfRangeError,
+)
 from dynamap_async.expressions import Comparison, Path, Value
 from dynamap_async.models import definition_of
 from dynamap_async.operations import Check
@@ -342,7 +349,7 @@ def test_a_query_of_several_values_is_one_for_each_of_each():
 
 
 def test_a_query_of_more_than_a_hundred_shards_is_refused():
-    with pytest.raises(OperationError, match="has 105 combinations of values, and each needs a query; at"):
+    with pytest.raises(OutOfRangeError, match="has 105 combinations of values, and each needs a query; at"):
         Query(Visit).where(Visit.day.is_in(*(f"d{n}" for n in range(21)))).explain()
 
 

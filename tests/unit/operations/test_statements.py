@@ -13,6 +13,7 @@ from dynamap_async.errors import (
     EncodeError,
     ItemValidationError,
     OperationError,
+    OutOfRangeError,
 )
 from dynamap_async.planning import Context, TableNames
 
@@ -154,19 +155,14 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "no text": (lambda: Statement(5), "not 5"),  # type: ignore[call-overload]
     "text for values": (lambda: Statement(SELECT, "ada"), r"the parameters must be a list of values, not 'ada'; write"),
     "no values": (lambda: Statement(SELECT, 5), "the parameters must be a list of values, not 5"),  # type: ignore[call-overload]
-    "limit": (lambda: Statement(SELECT, limit=0), "limit must be a whole number from 1 up, not 0"),
-    "page_size": (lambda: Statement(SELECT, page_size=0), "page_size must be a whole number from 1 up, not 0"),
+    "limit": (lambda: Statement(SELECT, limit="5"), "limit must be a whole number from 1 up, not '5'"),
     "into": (lambda: Statement(SELECT, into=dict), "is not a model"),  # type: ignore[type-var]
-    "26 in a batch": (lambda: BatchExecuteStatement([Statement(SELECT)] * 26), "25 statements, not 26; split"),
-    "101 in one": (lambda: ExecuteTransaction([Statement(INSERT)] * 101), "one ExecuteTransaction takes 100"),
     "a batch of texts": (lambda: BatchExecuteStatement([SELECT]), "number 0, 'SELECT.*is not a statement"),
     "reads and writes": (
         lambda: BatchExecuteStatement([Statement(SELECT), Statement(INSERT)]),
         "all read or all write",
     ),
     "a limit among others": (lambda: ExecuteTransaction([Statement(SELECT, limit=1)]), "statement 0 has a limit or a"),
-    "empty token": (lambda: ExecuteTransaction([], client_request_token=""), "a string of 1 to 36 characters"),
-    "long token": (lambda: ExecuteTransaction([], client_request_token="x" * 37), "a string of 1 to 36 characters"),
     "number as token": (lambda: ExecuteTransaction([], client_request_token=5), "a string of 1 to 36 characters"),
 }
 
@@ -174,6 +170,22 @@ REFUSED: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_the_service_would_refuse_is_refused_before_it_is_sent(make, message):
     with pytest.raises(OperationError, match=message):
+        make()
+
+
+OUT_OF_RANGE: dict[str, tuple[Any, str]] = {
+    "limit": (lambda: Statement(SELECT, limit=0), "limit must be a whole number from 1 up, not 0"),
+    "page_size": (lambda: Statement(SELECT, page_size=0), "page_size must be a whole number from 1 up, not 0"),
+    "26 in a batch": (lambda: BatchExecuteStatement([Statement(SELECT)] * 26), "25 statements, not 26; split"),
+    "101 in one": (lambda: ExecuteTransaction([Statement(INSERT)] * 101), "one ExecuteTransaction takes 100"),
+    "empty token": (lambda: ExecuteTransaction([], client_request_token=""), "a string of 1 to 36 characters"),
+    "long token": (lambda: ExecuteTransaction([], client_request_token="x" * 37), "a string of 1 to 36 characters"),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), OUT_OF_RANGE.values(), ids=OUT_OF_RANGE)
+def test_what_is_out_of_range_is_refused_before_it_is_sent(make, message):
+    with pytest.raises(OutOfRangeError, match=message):
         make()
 
 

@@ -12,6 +12,7 @@ from dynamap_async.errors import (
     ExpressionError,
     ItemNotFoundError,
     OperationError,
+    OutOfRangeError,
     TransactionCanceledError,
     TransactionConflictError,
     VersionConflictError,
@@ -166,15 +167,15 @@ def test_given_token_is_sent_as_it_is():
     assert transaction.request(CONTEXT).body["ClientRequestToken"] == "order-1"
 
 
-@pytest.mark.parametrize("token", ["", "x" * 37, 5])
-def test_token_that_the_service_would_refuse_is_refused(token):
-    with pytest.raises(OperationError, match="1 to 36 characters"):
+@pytest.mark.parametrize(("token", "error"), [("", OutOfRangeError), ("x" * 37, OutOfRangeError), (5, OperationError)])
+def test_token_that_the_service_would_refuse_is_refused(token, error):
+    with pytest.raises(error, match="1 to 36 characters"):
         TransactWrite([Put(User(name="a"))], client_request_token=token)
 
 
 def test_hundred_and_one_actions_are_refused_with_their_number():
     TransactWrite(Put(User(name=str(n))) for n in range(100)).request(CONTEXT)
-    with pytest.raises(OperationError, match="100 actions, and this one has 101"):
+    with pytest.raises(OutOfRangeError, match="100 actions, and this one has 101"):
         TransactWrite(Put(User(name=str(n))) for n in range(101))
 
 
@@ -183,7 +184,7 @@ def test_more_than_four_megabytes_are_refused_with_their_size():
         return TransactWrite(Put(Tweet(user="u", number=n, text="x" * 400_000)) for n in range(count))
 
     tweets(10).request(CONTEXT)
-    with pytest.raises(OperationError, match=r"have 4,400,\d{3} bytes together, and"):
+    with pytest.raises(OutOfRangeError, match=r"have 4,400,\d{3} bytes together, and"):
         tweets(11).request(CONTEXT)
 
 

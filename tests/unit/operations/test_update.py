@@ -27,6 +27,7 @@ from dynamap_async.errors import (
     ExpressionError,
     ItemNotFoundError,
     OperationError,
+    OutOfRangeError,
     RequestRejectedError,
     VersionConflictError,
 )
@@ -262,7 +263,9 @@ def test_version_0_is_that_of_an_item_without_one():
 
 @pytest.mark.parametrize("number", [-1, True, "1", None, 1.0])
 def test_only_whole_numbers_can_be_expected(number):
-    with pytest.raises(OperationError, match=r"expect_version\(\) needs a whole number from 0"):
+    with pytest.raises(
+        OutOfRangeError if number == -1 else OperationError, match=r"expect_version\(\) needs a whole number from 0"
+    ):
         job().expect_version(number)
 
 

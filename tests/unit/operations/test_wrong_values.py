@@ -182,7 +182,7 @@ def test_elements_to_append_are_a_list():
     with pytest.raises(ExpressionError) as refused:
         update().set(Tweet.words, Tweet.words.append("x"))
     assert str(refused.value) == (
-        "Tweet.words: append() and prepend() take a list of one or more elements, such as [element], not 'x'"
+        "Tweet.words: append() and prepend() take a list of elements, such as [element], not 'x'"
     )
 
 

@@ -6,7 +6,7 @@ from unittest.mock import patch
 import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Query, Scan, SortKey, attr
-from dynamap_async.errors import EncodeError, ExpressionError
+from dynamap_async.errors import EncodeError, OutOfRangeError
 from dynamap_async.models import definition_of
 from dynamap_async.planning import TableNames
 from dynamap_async.planning import plan_cache as planning
@@ -107,7 +107,7 @@ def test_values_that_are_too_large_together_are_refused_in_a_kept_plan_too() -> 
         return Query(Tweet).where(Tweet.user == "ada", Tweet.text == text)
 
     query("short").explain()
-    with pytest.raises(ExpressionError, match="bytes"):
+    with pytest.raises(OutOfRangeError, match="bytes"):
         query("x" * 2**21).explain()
 
 

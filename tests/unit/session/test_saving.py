@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, Session, Version, attr
-from dynamap_async.errors import OperationError, TransactionCanceledError, VersionConflictError
+from dynamap_async.errors import OperationError, OutOfRangeError, TransactionCanceledError, VersionConflictError
 
 
 class Page(Model, table="pages"):
@@ -262,10 +262,12 @@ async def test_a_cancelled_attempt_gives_its_turn_to_the_next(open_session):
         assert slow.cancelled() or await asyncio.wait([slow])
 
 
-@pytest.mark.parametrize("attempts", [0, -1, True, "3"])
-async def test_a_wrong_number_of_attempts_is_refused(open_session, attempts):
+@pytest.mark.parametrize(
+    ("attempts", "error"), [(0, OutOfRangeError), (-1, OutOfRangeError), (True, OperationError), ("3", OperationError)]
+)
+async def test_a_wrong_number_of_attempts_is_refused(open_session, attempts, error):
     async with open_session() as session:
-        with pytest.raises(OperationError, match="attempts"):
+        with pytest.raises(error, match="attempts"):
             await session.retry_on_conflict(lambda: None, attempts=attempts)
 
 

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from dynamap_async import Update
-from dynamap_async.errors import ExpressionError, OperationError, SessionStateError
+from dynamap_async.errors import ExpressionError, OperationError, OutOfRangeError, SessionStateError
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ async def test_hundred_and_first_action_is_refused_at_once(open_session, model, 
     async with open_session() as session, session.transaction() as tx:
         for at in range(100):
             tx.delete(model, "s", at)
-        with pytest.raises(OperationError, match="this one has 101"):
+        with pytest.raises(OutOfRangeError, match="this one has 101"):
             tx.update(model, "s", 100)
     assert [len(actions) for actions in transacting] == [100]
 

@@ -408,8 +408,7 @@ class Updatable(Generic[M]):
             EncodeError: a value does not fit its field.
             ExpressionError: there is no such field, or it cannot be set, or the update changes it already.
         """
-        makers = [partial(_setting_named, name, value) for name, value in values.items()]
-        return self._and(*(makers or [lambda _: _NOTHING]))
+        return self._and(*(partial(_setting_named, name, value) for name, value in values.items()))
 
     @overload
     def add(self, field: SetOf[V], amount: AbstractSet[V] | FieldFirst[V], /) -> Self: ...
@@ -517,12 +516,10 @@ class Updatable(Generic[M]):
         actions = spec.actions
         for make in makers:
             action = make(spec.definition)
-            if action is _NOTHING:
-                actions = actions or (action,)
-                continue
-            check_apart(actions, action.path)
-            actions = (*actions, action)
-        return self._with(replace_fields(spec, actions=actions))
+            if action is not _NOTHING:
+                check_apart(actions, action.path)
+                actions = (*actions, action)
+        return self._with(replace_fields(spec, actions=actions or (_NOTHING,)))
 
 
 def _setting_named(name: str, value: object, definition: Definition[Any]) -> Action:

@@ -322,7 +322,7 @@ usual_integer(Text at, Text close)
 /* Return a number of the usual form as a float; UNUSUAL for another one.
 
    Of up to 15 digits, with up to 22 after the point, the digits and the power of ten are exact as floats, so that their
-   quotient is the nearest float. */
+   quotient is the nearest float: see EXACT_FLOATS. */
 static PyObject *
 usual_float(Text at, Text close)
 {
@@ -346,7 +346,7 @@ usual_float(Text at, Text close)
             return UNUSUAL;
         }
     }
-    if (whole == 0 || decimals == 0) {
+    if (whole == 0 || decimals == 0 || !EXACT_FLOATS) {
         return UNUSUAL;
     }
     double result = (double)value / POWERS[decimals < 0 ? 0 : decimals];
@@ -1060,7 +1060,7 @@ decode_item(ItemDecoder *self, PyObject *item, Py_ssize_t *marked, PyObject *apa
     if (values != NULL && self->fields.keeps && kept->length <= LONGEST_KEPT) {
         put_byte(kept, '}');
         PyObject *text = kept_text(self, kept);
-        ((JsonItem *)item)->kept = text;
+        Py_XSETREF(((JsonItem *)item)->kept, text); /* functions were called, which may have decoded the item too */
         if (text == NULL) {
             Py_CLEAR(values);
         }

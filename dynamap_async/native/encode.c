@@ -289,7 +289,7 @@ static Outcome
 write_floating(Item *item, PyObject *value)
 {
     double number = PyFloat_AS_DOUBLE(value);
-    if (!((number > 1e-4 && number < 1e15) || (number > -1e15 && number < -1e-4) || number == 0)) {
+    if (!EXACT_FLOATS || !((number > 1e-4 && number < 1e15) || (number > -1e15 && number < -1e-4) || number == 0)) {
         return UNUSUAL;
     }
     if (WRITE(&item->to, "{\"N\":") < 0 || write_float(&item->to, number) < 0) {

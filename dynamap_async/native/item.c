@@ -149,21 +149,22 @@ item_holds(JsonItem *self, PyObject *attributes)
         return NULL;
     }
     while (PyDict_Next(attributes, &at, &names[number], &expected[number])) {
+        Py_INCREF(names[number]); /* comparisons may do anything, to the dict too */
+        Py_INCREF(expected[number]);
         number++;
     }
-    int is_found = find(self, names, number, found);
-    for (Py_ssize_t i = 0; i < number; i++) {
+    int is_found = find(self, names, number, found), equal = 1;
+    for (Py_ssize_t i = 0; equal > 0 && i < number; i++) {
         PyObject *value = found_value(self, names[i], is_found, found[i]);
-        int equal = value == NULL ? 0 : PyObject_RichCompareBool(value, expected[i], Py_EQ);
+        equal = value != NULL ? PyObject_RichCompareBool(value, expected[i], Py_EQ) : PyErr_Occurred() ? -1 : 0;
         Py_XDECREF(value);
-        if (equal < 0 || PyErr_Occurred()) {
-            return NULL;
-        }
-        if (!equal) {
-            Py_RETURN_FALSE;
-        }
     }
-    Py_RETURN_TRUE;
+    while (number > 0) {
+        number--;
+        Py_DECREF(names[number]);
+        Py_DECREF(expected[number]);
+    }
+    return equal < 0 ? NULL : PyBool_FromLong(equal);
 }
 
 /* Return the text of an attribute value; NULL with a KeyError where it is of another type. */

@@ -9,10 +9,19 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <float.h>
 #include <string.h>
 
 /* How many arrays and objects may stand inside each other: DynamoDB's 32 levels take 65. */
 #define DEEPEST 128
+
+/* Whether arithmetic of floats is as exact as they are, and no more. Where it is more, as on some processors, results are
+   rounded twice, and floats are left to Python. */
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
+#define EXACT_FLOATS 1
+#else
+#define EXACT_FLOATS 0
+#endif
 
 typedef const char *Text;
 

@@ -178,7 +178,8 @@ put_digits(char *at, unsigned long long value, int least)
 }
 
 /* Of up to 15 digits there is one decimal at most that is read as a certain float; so what is found here is what `repr`
-   looks for, the shortest. Digits and power of ten are exact as floats, and their quotient is the nearest float. */
+   looks for, the shortest. Digits and power of ten are exact as floats, and their quotient is the nearest float: see
+   EXACT_FLOATS. */
 int
 write_float(Output *to, double value)
 {

@@ -2,16 +2,21 @@
 
 import copy
 import gc
+import importlib.util
 import json
 import os
 import pickle
+import platform
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tracemalloc
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -19,6 +24,7 @@ import orjson
 import pytest
 from pydantic import ConfigDict, TypeAdapter
 
+import dynamap_async.native
 from dynamap_async import Model, PartitionKey, Put, Session, StoredItem, codec, upgrade
 from dynamap_async.codec import decode_any, item_size, native_decoder
 from dynamap_async.codec.decoder_forms import Form, described
@@ -139,6 +145,56 @@ def test_an_item_holds_attributes_only_with_their_values() -> None:
     assert item.holds({})
     with pytest.raises(ValueError, match="no key has so many"):
         item.holds({name: {"S": "a"} for name in "abcde"})
+
+
+@native
+def test_a_comparison_may_empty_the_attributes_that_an_item_is_asked_for() -> None:
+    [item] = items_in({"id": {"S": "a"}, "number": {"N": "12"}})
+
+    class Emptying:
+        def __eq__(self, other: object) -> bool:
+            asked.clear()
+            gc.collect()
+            return True
+
+        def __hash__(self) -> int:
+            return 0
+
+    class Last:
+        def __eq__(self, other: object) -> bool:
+            return other == {"N": "12"}
+
+        def __hash__(self) -> int:
+            return 0
+
+    asked: dict[str, Any] = {"id": Emptying(), "number": Last()}
+    assert item.holds(asked)
+    assert not asked
+
+
+@native
+def test_floats_are_left_to_python_where_arithmetic_is_wider_than_they_are(tmp_path: Path) -> None:
+    compiler = shutil.which("gcc")
+    if compiler is None or platform.machine() != "x86_64":
+        pytest.skip("only gcc for x86_64 compiles for the processor's older, wider arithmetic")
+    sources = sorted(str(path) for path in Path(dynamap_async.native.__file__).parent.glob("*.c"))
+    made, headers = tmp_path / "_codec.so", sysconfig.get_path("include")
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-mfpmath=387", f"-I{headers}", *sources, "-o", str(made)], check=True
+    )
+    spec = importlib.util.spec_from_file_location("dynamap_async.native._codec", made)
+    assert spec is not None
+    assert spec.loader is not None
+    codec_of_wide = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(codec_of_wide)
+    reader = codec_of_wide.AnswerReader(b'{"Items":[{"x":{"N":"98.5"}}]}', orjson.loads)
+    assert reader.read(1_000)
+    field = ("x", "x", ("floating", "N", None, None, None, False), None)
+    assert codec_of_wide.ItemDecoder(((field,), (), True)).decode(reader.answer["Items"])[0] == [None]
+    of_python = ("floating", None, lambda value: {"N": "1"}, None, (), ())
+    part = ("x", "x", b'"x":', 1, of_python, False, None)
+    encoder = codec_of_wide.ItemEncoder((part,), (b"{", 0, {}), (1_000, 32, 1_000))
+    assert encoder.encode({"x": 98.5})[1] == b'{"x":{"N":"1"}}'
 
 
 @native

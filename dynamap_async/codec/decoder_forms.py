@@ -16,7 +16,7 @@ _DecodeT = TypeVar("_DecodeT", bound=Callable[[Any], Any])
 Decode: TypeAlias = Callable[[AttributeValue], Any]
 
 DecoderKind: TypeAlias = Literal[
-    "text", "integer", "floating", "boolean", "texts", "list", "map", "fields", "optional", "any", "other"
+    "text", "dated", "integer", "floating", "boolean", "texts", "list", "map", "fields", "optional", "any", "other"
 ]
 
 
@@ -24,9 +24,10 @@ class Form(NamedTuple):
     """What a decoder takes, and what it makes of it."""
 
     kind: DecoderKind
-    """What stands after the type: ``text``, also that of a number; a number as ``integer`` or ``floating``; ``texts``
-    of a set. ``optional`` is NULL or what ``inner`` takes; ``any`` makes a plain value by its own type, through
-    ``function`` where that is less usual; ``other`` is known to the decoder alone."""
+    """What stands after the type: ``text``, also that of a number; ``dated`` text, of which the decoder judges what
+    does not begin with a year and a hyphen; a number as ``integer`` or ``floating``; ``texts`` of a set. ``optional``
+    is NULL or what ``inner`` takes; ``any`` makes a plain value by its own type, through ``function`` where that is
+    less usual; ``other`` is known to the decoder alone."""
 
     tag: str = ""
     """The stored type; empty where it is not one."""

@@ -6,6 +6,7 @@ it was written in is not kept. A naive one is stored as it is, without the ``Z``
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Final
@@ -13,13 +14,14 @@ from typing import Final
 import orjson
 
 from dynamap_async.codec.numbers import parse_number, whole_millionths
-from dynamap_async.errors import EncodeError
+from dynamap_async.errors import DecodeError, EncodeError
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _NAIVE_WIDTH: Final = 26
+_NUMBER: Final = re.compile(r"[+-]?[0-9.]+")
 _AS_UTC: Final = orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z
 _UTC_JSON: Final = _NAIVE_WIDTH + len('"Z"')
 
@@ -66,19 +68,33 @@ def _fixed_width(value: datetime) -> str:
     return text if len(text) == _NAIVE_WIDTH else text + ".000000"
 
 
+def check_no_number(text: str) -> str:
+    """Return the text of a date or time as it is.
+
+    Raises:
+        DecodeError: it is a number, which Pydantic takes for the seconds since 1970, and others for digits of a date.
+    """
+    if text[4:5] != "-" and _NUMBER.fullmatch(text):
+        raise DecodeError(
+            f"the stored text {text!r} is a number, not a time in ISO 8601; say which times are stored so by "
+            'attr(stored_as=...), such as time_text("%Y%m%d") or a StoredForm'
+        )
+    return text
+
+
 def parse_instant(text: str) -> datetime:
-    """Return the datetime of an ISO 8601 text; aware if it has an offset or ``Z``."""
-    return datetime.fromisoformat(text)
+    """Return the datetime of an ISO 8601 text with hyphens; aware if it has an offset or ``Z``."""
+    return datetime.fromisoformat(check_no_number(text))
 
 
 def parse_date(text: str) -> date:
     """Return the date of ``YYYY-MM-DD``."""
-    return date.fromisoformat(text)
+    return date.fromisoformat(check_no_number(text))
 
 
 def parse_time(text: str) -> time:
-    """Return the time of an ISO 8601 time of day."""
-    return time.fromisoformat(text)
+    """Return the time of an ISO 8601 time of day with colons."""
+    return time.fromisoformat(check_no_number(text))
 
 
 def duration_text(value: timedelta) -> str:

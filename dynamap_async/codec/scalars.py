@@ -17,6 +17,7 @@ from dynamap_async.codec.converter import Converter, Usual
 from dynamap_async.codec.decoder_forms import FLOAT_TEXT, INTEGER_TEXT, Form, described
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.instants import (
+    check_no_number,
     duration_text,
     instant_text,
     is_naive,
@@ -147,7 +148,7 @@ def instant(*, exact: bool = True, key: bool = False, zoned: bool | None = None)
         label="datetime",
         tags=_TEXT,
         encode=encode,
-        decode=_parsed_text(parse_instant) if exact else STORED_TEXT,
+        decode=_parsed_text(parse_instant) if exact else _decode_dated,
         types=(datetime.datetime,),
         usual=None if zoned is False else Usual("instant"),
     )
@@ -155,7 +156,7 @@ def instant(*, exact: bool = True, key: bool = False, zoned: bool | None = None)
 
 def date(*, exact: bool = True) -> Converter:
     """Return the converter of date; it refuses datetime."""
-    decode = _parsed_text(parse_date) if exact else STORED_TEXT
+    decode = _parsed_text(parse_date) if exact else _decode_dated
     return Converter(
         label="date", tags=_TEXT, encode=_encode_date, decode=decode, types=(datetime.date,), usual=Usual("date")
     )
@@ -347,6 +348,10 @@ def _decode_null(value: Any) -> None:
         raise DecodeError("stored NULL value is not true")
 
 
+def _decode_dated(value: Any) -> str:
+    return check_no_number(value["S"])
+
+
 def _decode_duration(value: Any) -> datetime.timedelta:
     return parse_duration(value["N"])
 
@@ -363,4 +368,5 @@ described(_decode_decimal, Form("text", "N", Decimal))
 described(_decode_floating, Form("floating", "N"))
 described(_decode_binary, Form("text", "B", parse_binary))
 described(_decode_bytearray, Form("text", "B", _parse_bytearray))
+described(_decode_dated, Form("dated", "S"))
 described(_decode_duration, Form("text", "N", parse_duration))

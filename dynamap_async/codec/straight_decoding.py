@@ -107,12 +107,18 @@ def _optional(expressions: Expressions, form: Form, _: _DecodeValue, value: str)
     return f"(None if 'NULL' in ({found} := {value}) else {expressions.of(_inner(form), found)})"
 
 
+def _dated(expressions: Expressions, _: Form, decode: _DecodeValue, value: str) -> str:
+    found = expressions.variable()
+    return f"({found} if ({found} := {value}['S'])[4:5] == '-' else {expressions.name(decode)}({value}))"
+
+
 def _inner(form: Form) -> _DecodeValue:
     assert form.inner is not None, f"{form.kind} has no inner form"  # noqa: S101 - whoever describes it gives one
     return form.inner
 
 
 _WRITERS: Final[Mapping[str, Callable[[Expressions, Form, _DecodeValue, str], str]]] = {
+    "dated": _dated,
     "list": _list,
     "map": _map,
     "fields": _fields,

@@ -22,6 +22,8 @@ from dynamap_async.errors import DecodeError, EncodeError, ExpressionError
 from dynamap_async.wire import AttributeValue, Tag
 
 _NULL: Final[frozenset[Tag]] = frozenset(("NULL",))
+_REFUSED: Final[frozenset[Tag]] = CONTAINERS | {"S"}
+"""The stored types of values that converters may refuse, instead of leaving them to Pydantic."""
 
 
 class Union(Converter):
@@ -283,11 +285,11 @@ def _judged(members: Sequence[Converter], value: Any) -> Any:
     """Return the plain value, for Pydantic to choose one of the members that store such values.
 
     Raises:
-        DecodeError: a part of it is stored as another type, whichever member it is.
+        DecodeError: whichever member it is, a part of it is stored as another type, or it is not left to Pydantic.
     """
     refusals: list[DecodeError] = []
     candidates = _closest(members, value) or members
-    for member in candidates if CONTAINERS & value.keys() else ():
+    for member in candidates if _REFUSED & value.keys() else ():
         try:
             member.decode_or_plain(value)
             break

@@ -9,6 +9,7 @@
 
 typedef enum {
     TEXT,      /* text, as it is or through a function */
+    DATED,     /* text that begins with a year and a hyphen; other text, which may be a number, is left to be judged */
     INTEGER,   /* a number; a text that is none of the usual form is left to be judged */
     FLOATING,  /* the same */
     BOOLEAN,   /* true or false */
@@ -194,9 +195,9 @@ static const struct {
     const char *name;
     Kind kind;
 } KINDS[] = {
-    {"text", TEXT}, {"integer", INTEGER}, {"floating", FLOATING}, {"boolean", BOOLEAN}, {"texts", TEXTS},
-    {"list", LIST}, {"map", MAP},         {"fields", FIELDS},     {"optional", OPTIONAL}, {"any", ANY},
-    {"other", OTHER},
+    {"text", TEXT},   {"dated", DATED}, {"integer", INTEGER}, {"floating", FLOATING}, {"boolean", BOOLEAN},
+    {"texts", TEXTS}, {"list", LIST},   {"map", MAP},         {"fields", FIELDS},     {"optional", OPTIONAL},
+    {"any", ANY},     {"other", OTHER},
 };
 
 /* Take (kind, tag, function or None, inner form or None, fields or None, whether other texts are kept). */
@@ -588,6 +589,9 @@ read_content(ItemDecoder *self, Form *form, Text *at, Text end)
     case TEXT:
         made = **at == '"' ? read_text(self, at, end) : UNUSUAL;
         break;
+    case DATED:
+        made = **at == '"' && strspn(*at + 1, "0123456789") == 4 && (*at)[5] == '-' ? read_text(self, at, end) : UNUSUAL;
+        break;
     case TEXTS:
         made = **at == '[' ? read_texts(self, at, end) : UNUSUAL;
         break;
@@ -839,6 +843,11 @@ take_value(ItemDecoder *self, Form *form, PyObject *plain)
         }
         else if (strcmp(form->tag, "N") == 0) {
             made = take_number(form, plain);
+        }
+        break;
+    case DATED:
+        if (PyUnicode_CheckExact(plain) && PyUnicode_GET_LENGTH(plain) > 4 && PyUnicode_READ_CHAR(plain, 4) == '-') {
+            made = Py_NewRef(plain);
         }
         break;
     case TEXTS:

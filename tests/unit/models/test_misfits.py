@@ -1,11 +1,11 @@
 """Stored data that does not fit its model: what is tolerated, and what the error carries."""
 
 import pickle
-from datetime import date
+from datetime import date, datetime
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BeforeValidator, ConfigDict, ValidationError
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from dynamap_async import Attr, Model, PartitionKey, SortKey, attr
 from dynamap_async.errors import DecodeError, EncodeError, ItemDecodeError, ItemValidationError
@@ -17,6 +17,10 @@ class Tweet(Model, table="tweets"):
     number: SortKey[int]
     text: Attr[str] = attr(name="body", default="")
     on: Attr[date | None] = attr(default=None)
+
+
+class Meeting(BaseModel):
+    at: datetime
 
 
 def wire(number: int, **more: Any) -> Any:
@@ -85,6 +89,37 @@ def test_error_survives_pickling() -> None:
 def test_wrong_attribute_value_is_refused(attribute: str, stored: Any, message: str) -> None:
     error = refused(Tweet, {**wire(1), attribute: stored})
     assert message in str(error)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("text", ["20260102", "86400", "2026", "-5", "1.5", "+5", "0"])
+@pytest.mark.filterwarnings("ignore::dynamap_async.models.RoundTripWarning")
+@pytest.mark.parametrize(
+    ("annotation", "path", "within"),
+    [
+        (datetime, "value", lambda stored: stored),
+        (date, "value", lambda stored: stored),
+        (AwareDatetime, "value", lambda stored: stored),
+        (datetime | None, "value", lambda stored: stored),
+        (datetime | int, "value", lambda stored: stored),
+        (date | datetime, "value", lambda stored: stored),
+        (list[datetime], "value[0]", lambda stored: {"L": [stored]}),
+        (set[date], "value[0]", lambda stored: {"L": [stored]}),
+        (dict[str, date], "value.a", lambda stored: {"M": {"a": stored}}),
+        (Meeting, "value.at", lambda stored: {"M": {"at": stored}}),
+    ],
+)
+def test_a_text_that_is_a_number_is_no_time(annotation, path, within, text, strict, make_model, answered) -> None:
+    model = make_model(annotation, strict=strict)
+    items = answered([{"key": {"S": "k"}, "value": within({"S": text})}])
+    assert f"{path}: the stored text '{text}' is a number" in (message := str(refused(model, *items)))
+    assert "attr(stored_as=...)" in message
+
+
+@pytest.mark.filterwarnings("ignore::dynamap_async.models.RoundTripWarning")
+@pytest.mark.parametrize("annotation", [str | datetime, datetime | str])
+def test_a_text_that_is_a_number_is_left_to_the_alternative_that_takes_it(annotation, make_model, load) -> None:
+    assert load(make_model(annotation), key={"S": "k"}, value={"S": "20260102"}).value == "20260102"
 
 
 def test_malformed_value_spoils_only_its_own_item() -> None:

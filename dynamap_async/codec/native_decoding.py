@@ -78,8 +78,8 @@ def native_apart(
     absent: Iterable[tuple[str, Callable[[], Any]]],
     apart: Members,
     absent_apart: Iterable[tuple[str, Callable[[], Any]]],
-) -> NativeApart | None:
-    """Return what decodes the items of a model from their JSON; None where there is no native codec.
+) -> NativeApart:
+    """Return what decodes the items of a model from their JSON with the native codec, which has to be there.
 
     Args:
         members: as for ``native_decoder``, of the attributes that are decoded at once.
@@ -88,8 +88,7 @@ def native_apart(
             they are no field's.
         absent_apart: the same of those of them that are absent in the end.
     """
-    if NATIVE is None:
-        return None
+    assert NATIVE is not None  # noqa: S101 - whoever calls it has looked
     forms = _NativeForms()
     decoder = NATIVE.item_decoder(
         (_fields(forms, members), tuple(absent), True),

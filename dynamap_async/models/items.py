@@ -37,7 +37,7 @@ from dynamap_async.models.keys.computed import reading
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.own_init import for_own_init
 from dynamap_async.models.state import Snapshots, compact, remember
-from dynamap_async.native import plain
+from dynamap_async.native import NATIVE, plain
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireItem
 
@@ -128,8 +128,8 @@ class ItemCodec(Generic[M]):
 
     @cached_property
     def _older_pages(self) -> OlderPages | None:
-        """Decodes pages with older items in one step; None where fields are more than attributes."""
-        if self.upgrades is None or self._takes_extras or self.shards.of or self.decoders.computes:
+        """Decodes pages with older items in one step; None where that gains nothing, or fields are made of parts."""
+        if NATIVE is None or self.upgrades is None or self._takes_extras or self.shards.of or self.decoders.computes:
             return None
         from dynamap_async.models.older_pages import OlderPages
 

@@ -152,7 +152,7 @@ class _PagesApart:
                 older[position] = False
             elif not self._upgrade(version, apart):
                 return None
-            elif self._native is None or not self._native.put(apart, values):
+            elif not self._native.put(apart, values):
                 rest.append((values, apart))
         self._put(rest)
         if False in older:
@@ -165,12 +165,11 @@ class _PagesApart:
         Raises:
             DecodeError: an item is malformed.
         """
-        if self._native is not None:
-            found, omitted = self._native.decode(items)
-            apart = [each for each in found if each is not None]
-            if len(apart) == len(items):
-                omit(omitted)
-                return apart
+        found, omitted = self._native.decode(items)
+        apart = [each for each in found if each is not None]
+        if len(apart) == len(items):
+            omit(omitted)
+            return apart
         page = self._decoders.values(list(map(plain, items)))
         return [(values, {name: values.pop(mark) for mark, name in self._plain if mark in values}) for values in page]
 

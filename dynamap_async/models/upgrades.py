@@ -410,11 +410,12 @@ class Upgrades:
             each: _told(steps_left, lambda mark: mark.changes) for each, steps_left in self._steps_from.items()
         }
         """Older version -> what the upgrades of its items name as changed; None where one of them names nothing."""
-        since = max(FIRST, self._complete_since)
-        self.changes: Final = self._changes_from.get(since, frozenset[str]())
-        """The attributes that upgrades of stored items change; None where they may change any."""
-        unnamed = (each.__name__ for each in self._steps[since - 1 :] if _mark_of(each, UPGRADE).changes is None)
-        self.unnamed: Final = " and ".join(unnamed)
+        marks = [
+            (each.__name__, _mark_of(each, UPGRADE)) for each in self._steps[max(FIRST, self._complete_since) - 1 :]
+        ]
+        self.touched: Final = frozenset(name for _, mark in marks for name in mark.changes or ())
+        """The attributes that upgrades of stored items change, as far as these name them."""
+        self.unnamed: Final = " and ".join(name for name, mark in marks if mark.changes is None)
         """The upgrades of stored items that do not name what they change, as text."""
         self.needs: Final = _told(self._steps, lambda mark: mark.needs)
         """The attributes that the upgrades need besides the fields; None where they may need any."""
@@ -498,9 +499,7 @@ class Upgrades:
         """
         if not self.older_exist or attribute == self.attribute:
             return False
-        if self.changes is None:
-            return attribute not in self._keys or bool(self._moving)
-        return attribute in self.changes
+        return attribute in self.touched or (bool(self.unnamed) and (attribute not in self._keys or self._moving > 0))
 
     def why_lost(self, attribute: str) -> str | None:
         """Return why an update of an attribute would be lost while items are written in an older version, if it would.

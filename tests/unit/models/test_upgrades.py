@@ -690,7 +690,7 @@ def test_what_an_upgrade_changes_is_what_it_names(writes: int | None) -> None:
 
     upgrades = definition_of(Person).items.upgrades
     assert upgrades is not None
-    assert upgrades.changes == {"home", "home_street", "city"}
+    assert upgrades.touched == {"home", "home_street", "city"}
     changed = (Person.home_street, Person.home_city, path("home"))
     for each in changed if writes else ():
         with pytest.raises(ExpressionError, match=r"is stored in another form while items are written in version 1"):

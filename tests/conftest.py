@@ -16,12 +16,12 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -238,6 +238,45 @@ def strictly_checked(pytestconfig: pytest.Config) -> Callable[[str, Path], list[
         return done.stdout.splitlines() if done.returncode else []
 
     return check
+
+
+@pytest.fixture(scope="session")
+def noting_calls() -> Callable[[Callable[[FrameType], None]], AbstractContextManager[None]]:
+    """Return a context manager: a function is told of each call in this thread, but for those of garbage collections.
+
+    What a collection calls, and when, depends on the tests that ran before.
+    """
+
+    @contextmanager
+    def noting(note: Callable[[FrameType], None]) -> Iterator[None]:
+        def look(frame: FrameType, event: str, _argument: object) -> None:
+            if event == "call":
+                note(frame)
+
+        gc.disable()
+        sys.setprofile(look)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            gc.enable()
+
+    return noting
+
+
+@pytest.fixture
+def pass_time() -> Callable[[float], None]:
+    """Return a function that moves the clock of the running event loop on: what is due by then is due at once.
+
+    So a test of a timeout waits for nothing, and until then a slow machine has all the time it needs.
+    """
+
+    def move(seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        before = loop.time
+        loop.time = lambda: before() + seconds  # type: ignore[method-assign] # for the rest of the test
+
+    return move
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,14 @@
 """How far a call travels: the functions of this package that it enters, and the files that they are in.
 
 A call is warm: it was made twice before. It goes through the wire transport to a server that answers at once.
+`pytest -rP tests/architecture/test_distance.py` prints the figures of the code as it is. They are a report; what fails
+is a call that goes a tenth farther than was written down, so that nobody splits or joins functions for their number.
 """
 
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
 from types import FrameType, SimpleNamespace
@@ -35,8 +38,9 @@ CALLS: dict[str, Callable[[Session], Awaitable[object]]] = {
     "put": lambda session: session.put(Message(room="a", number=0, text="hello")),
 }
 FUNCTIONS_AND_FILES = {"get": (84, 32), "query": (122, 42), "put": (103, 34)}
-"""At most so many; a change that brings a call nearer lowers them. Eight of the functions speak HTTP. With the native
-codec a get and a query enter the file that leaves items as their JSON, in place of the one that decodes them."""
+"""What was counted. Eight of the functions speak HTTP. With the native codec a get and a query enter the file that
+leaves items as their JSON, in place of the one that decodes them."""
+SLACK = 1.1
 
 
 async def answer(request: web.Request) -> web.Response:
@@ -44,14 +48,19 @@ async def answer(request: web.Request) -> web.Response:
     return web.Response(body=orjson.dumps(ANSWERS[operation]), content_type="application/x-amz-json-1.0")
 
 
-async def entered(call: Callable[[Session], Awaitable[object]], package: Path) -> set[tuple[str, str, int]]:
+Noting = Callable[[Callable[[FrameType], None]], AbstractContextManager[None]]
+
+
+async def entered(
+    call: Callable[[Session], Awaitable[object]], package: Path, noting_calls: Noting
+) -> set[tuple[str, str, int]]:
     """Return file, name and line of each function of the package that a warm call enters."""
     found: set[tuple[str, str, int]] = set()
     inside = f"{package}/"
 
-    def note(frame: FrameType, event: str, _argument: object) -> None:
+    def note(frame: FrameType) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(inside):
+        if code.co_filename.startswith(inside):
             found.add((code.co_filename, code.co_qualname, code.co_firstlineno))
 
     app = web.Application()
@@ -69,19 +78,16 @@ async def entered(call: Callable[[Session], Awaitable[object]], package: Path) -
         ) as session:
             await call(session)
             await call(session)
-            sys.setprofile(note)
-            try:
+            with noting_calls(note):
                 await call(session)
-            finally:
-                sys.setprofile(None)
     finally:
         await runner.cleanup()
     return found
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_warm_call_enters_few_functions_in_few_files(
-    name: str, package: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_warm_call_goes_hardly_farther_than_was_written_down(
+    name: str, package: Path, noting_calls: Noting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = count()  # the machine's load must not make work pause
     clock = SimpleNamespace(perf_counter=lambda: next(looks) / 100_000)
@@ -89,7 +95,7 @@ def test_a_warm_call_enters_few_functions_in_few_files(
     # What the requests of one second have in common is prepared for the first of them.
     monkeypatch.setattr("dynamap_async.transport.http.time", SimpleNamespace(time=lambda: 1_700_000_000.0))
     with asyncio.Runner(debug=False) as runner:
-        found = runner.run(entered(CALLS[name], package))
-    functions, files = FUNCTIONS_AND_FILES[name]
-    assert len(found) <= functions
-    assert len({file for file, _name, _line in found}) <= files
+        found = runner.run(entered(CALLS[name], package, noting_calls))
+    counted = (len(found), len({file for file, _name, _line in found}))
+    sys.stdout.write(f"a warm {name} enters {counted[0]} functions in {counted[1]} files\n")  # the report
+    assert all(now <= SLACK * before for now, before in zip(counted, FUNCTIONS_AND_FILES[name], strict=True))

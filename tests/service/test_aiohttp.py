@@ -279,8 +279,9 @@ async def test_a_request_whose_time_is_over_is_answered(make, caplog):
     assert "was answered with 504: ScopeTimeoutError" in caplog.text
 
 
-async def test_an_answer_that_has_begun_is_broken_off_when_its_time_is_over(make):
-    async with serving(notes_app(make, timeout=1)) as client, client.get("/stream?slow=1") as answer:
+async def test_an_answer_that_has_begun_is_broken_off_when_its_time_is_over(make, pass_time):
+    async with serving(notes_app(make, timeout=20)) as client, client.get("/stream?slow=1") as answer:
+        pass_time(25)
         with pytest.raises(aiohttp.ClientPayloadError):
             await answer.read()
 

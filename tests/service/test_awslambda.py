@@ -34,7 +34,7 @@ class Visit(Model, table="visits"):
 @dataclass
 class Context:
     function_name: str = "visits"
-    left: int = 3000
+    left: int = 60_000
 
     def get_remaining_time_in_millis(self) -> int:
         return self.left

@@ -220,7 +220,7 @@ def test_seed_that_cannot_be_used_is_wrong_usage(folder, seed, problem):
 
 def asked(url, body=None):
     headers = {"Content-Type": "application/json"}
-    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=10) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=SECONDS) as answer:
         return json.load(answer)
 
 

@@ -1,7 +1,6 @@
 """Pacing costs next to nothing while nothing is short: counted in function calls, which no machine's load changes."""
 
 import asyncio
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -52,35 +51,32 @@ async def side_by_side(session, items):
             group.create_task(session.put(item))
 
 
-async def calls(policy, write):
+async def calls(policy, write, noting_calls):
     """Return how many functions are called for each item, when a session is warm."""
     items = [Item(name=f"{number}", text="x" * 500) for number in range(200)]
     called = 0
 
-    def count(frame, event, argument):
+    def count(_frame):
         nonlocal called
-        called += event == "call"
+        called += 1
 
     async with Session(transport=Ample(), capacity=policy) as session:
         await write(session, items)
         await asyncio.sleep(0.05)  # a second's units are there, as far as these items need them
-        sys.setprofile(count)
-        try:
+        with noting_calls(count):
             await write(session, items)
-        finally:
-            sys.setprofile(None)
     return called / len(items)
 
 
 @pytest.mark.parametrize("write", [many, one_by_one, side_by_side])
 @pytest.mark.parametrize("name", ["learned", "known"])
-def test_pacing_costs_a_tenth_at_the_most_while_nothing_is_short(virtual_clock, monkeypatch, name, write):
+def test_pacing_costs_a_tenth_at_the_most_while_nothing_is_short(virtual_clock, noting_calls, monkeypatch, name, write):
     # Work pauses after a time that it took, so that a slow machine would call more functions.
     for module in ("turns", "session.bulk.flow"):
         monkeypatch.setattr(f"dynamap_async.{module}.time", SimpleNamespace(perf_counter=lambda: 0.0))
 
     def measured(policy):
         with asyncio.Runner(loop_factory=virtual_clock, debug=False) as runner:
-            return runner.run(calls(policy, write))
+            return runner.run(calls(policy, write, noting_calls))
 
     assert measured(POLICIES[name]) <= 1.1 * measured(POLICIES["none"])

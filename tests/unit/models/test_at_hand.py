@@ -1,6 +1,5 @@
 """An older item of which some attributes are at hand: a dict of these; for any other, the whole item is upgraded."""
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -197,20 +196,17 @@ def test_a_version_is_a_number_however_it_is_spelled(read: Any) -> None:
 
 
 @needs_native
-def test_an_older_item_takes_few_calls_beside_its_upgrades(read: Any) -> None:
+def test_an_older_item_takes_few_calls_beside_its_upgrades(read: Any, noting_calls: Any) -> None:
     calls = 0
 
-    def count(_frame: Any, event: str, _argument: Any) -> None:
+    def count(_frame: Any) -> None:
         nonlocal calls
-        calls += event == "call"
+        calls += 1
 
     page = [stored(number) for number in range(100)]
     for _ in range(2):  # the second tells what upgrades look at
         read(*page)
-    sys.setprofile(count)
-    try:
+    with noting_calls(count):
         read(*page)
-    finally:
-        sys.setprofile(None)
     upgrades = 2
     assert calls / len(page) < upgrades + 7  # by way of stored forms 40

@@ -82,7 +82,7 @@ def tables_at():
     """Ask an engine by its URL for the names of all its tables, with no client of ours."""
 
     def ask(endpoint_url):
-        connection = HTTPConnection(urlsplit(endpoint_url).netloc, timeout=10)
+        connection = HTTPConnection(urlsplit(endpoint_url).netloc, timeout=60)
         names, after = [], {}
         try:
             while True:  # a page has 100 names, and other tests leave tables behind

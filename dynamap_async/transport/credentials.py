@@ -97,8 +97,8 @@ def checked_credentials(credentials: Credentials) -> Credentials:
     """Return credentials as they are.
 
     Raises:
-        ConfigurationError: a part of them can be in no header, such as one that was read from a file with its line
-            break. The message names the part and not its value.
+        ConfigurationError: a part of them is empty, or can be in no header, such as one that was read from a file with
+            its line break. The message names the part and not its value.
     """
     for name in ("access_key_id", "secret_access_key", "session_token"):
         value: object = getattr(credentials, name)
@@ -106,6 +106,8 @@ def checked_credentials(credentials: Credentials) -> Credentials:
             continue
         if not isinstance(value, str):
             raise ConfigurationError(f"{name} of the credentials must be a string, not {type(value).__name__}")
+        if not value and name != "session_token":
+            raise ConfigurationError(f"{name} of the credentials is empty; a local engine takes any text")
         if value != value.strip() or not value.isprintable():
             raise ConfigurationError(
                 f"{name} of the credentials has a line break, a control character, or a space at its beginning or "

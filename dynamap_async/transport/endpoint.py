@@ -12,6 +12,8 @@ from dynamap_async.errors import ConfigurationError
 _SECRETS = re.compile(r"^(https?://)?.*(?=@)|([?#]).*", re.IGNORECASE | re.DOTALL)
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.IGNORECASE)
 _LONGEST_NAME = 253
+_FIPS = re.compile("fips-|-fips")
+"""What makes the name of a region that of its FIPS endpoint, which signatures are not made for."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -97,7 +99,26 @@ def to_endpoint(url: str, region: str) -> Endpoint:
     if port is not None and port != _DEFAULT_PORTS[parts.scheme]:
         host = f"{host}:{port}"
     path = parts.path or "/"
-    return Endpoint(url=f"{parts.scheme}://{host}{path}", host=host, path=quote(path, safe="/~"), region=region)
+    return Endpoint(
+        url=f"{parts.scheme}://{host}{path}",
+        host=host,
+        path=quote(_without_steps(path), safe="/~"),
+        region=_FIPS.sub("", region),
+    )
+
+
+def _without_steps(path: str) -> str:
+    """Return a path as it is signed: without empty steps, and without those to the same or the upper folder.
+
+    Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+    """
+    steps: list[str] = []
+    for step in path.split("/"):
+        if step == "..":
+            del steps[-1:]
+        elif step not in ("", "."):
+            steps.append(step)
+    return "/" + "/".join(steps) + ("/" if steps and path.endswith("/") else "")
 
 
 def _shown(url: str) -> str:

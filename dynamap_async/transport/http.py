@@ -79,7 +79,7 @@ class ServerClock:
 
         try:
             theirs = parsedate_to_datetime(date or "").timestamp()
-        except ValueError:
+        except (ValueError, OverflowError):  # it is no date, or none that there can be
             return False
         drift = theirs - self.now()
         if abs(drift) <= _NOTICEABLE_SKEW_SECONDS:

@@ -118,6 +118,8 @@ def _tls(config: Any, verify: str | bool) -> ssl.SSLContext:
     return tls_context(_httpsession.get_cert_path(verify), config.client_cert)
 
 
+_SIGNED_FOR: Final = {"local": "us-east-1"}
+"""Region -> the other one that signatures are made for, at the address that AWS's rules give it."""
 _ENVIRONMENT = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 
 
@@ -188,4 +190,5 @@ async def _service_endpoint(region: str, config: Any, session: Any) -> tuple[str
     # The keys are never used: they keep the client from looking for real ones.
     unused = {"aws_access_key_id": "unused", "aws_secret_access_key": "unused"}
     async with twin.create_client("dynamodb", region_name=region, config=config, **unused) as client:
-        return client.meta.endpoint_url, client.meta.region_name
+        named: str = client.meta.region_name
+        return client.meta.endpoint_url, _SIGNED_FOR.get(named, named)

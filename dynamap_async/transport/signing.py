@@ -75,7 +75,7 @@ class Signer:
             "X-Amz-Target": target,
             "Authorization": self._authorization + outer.hexdigest(),
         }
-        if credentials.session_token is not None:
+        if credentials.session_token:
             headers["X-Amz-Security-Token"] = credentials.session_token
         return headers
 
@@ -83,8 +83,8 @@ class Signer:
         """Write down what the requests of one second, signed with the same credentials, have in common."""
         stamp = self._stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
         token = credentials.session_token
-        signed = _SIGNED if token is None else _SIGNED_TEMPORARY
-        token_line = "" if token is None else f"x-amz-security-token:{token}\n"
+        signed = _SIGNED_TEMPORARY if token else _SIGNED  # an empty one is none
+        token_line = f"x-amz-security-token:{token}\n" if token else ""
         self._before_target = (
             f"POST\n{self._path}\n\ncontent-type:{CONTENT_TYPE}\nhost:{self._host}\nx-amz-date:{stamp}\n{token_line}"
             "x-amz-target:"

@@ -93,6 +93,13 @@ def test_credentials_that_no_header_can_hold_are_refused_by_the_name_of_the_part
     assert "hid" not in str(raised.value)
 
 
+@pytest.mark.parametrize("part", ["access_key_id", "secret_access_key"])
+def test_credentials_of_which_a_part_is_empty_are_refused(part):
+    parts = {"access_key_id": "AKID", "secret_access_key": "hidden", part: ""}
+    with pytest.raises(ConfigurationError, match=f"^{part} of the credentials is empty"):
+        Connection(credentials=Credentials(**parts))
+
+
 def test_plain_configuration_of_botocore_is_taken():
     assert Connection(aio_config=Config(read_timeout=5)).aio_config.read_timeout == 5
 

@@ -111,6 +111,13 @@ def test_endpoint_is_the_services_own(region, config, url):
 def test_a_region_that_means_fips_is_signed_for_the_real_region():
     endpoint = settings(region="fips-us-east-1").endpoint
     assert (endpoint.host, endpoint.region) == ("dynamodb-fips.us-east-1.amazonaws.com", "us-east-1")
+    assert to_endpoint(LOCAL, "us-east-1-fips").region == "us-east-1"
+
+
+def test_the_region_of_a_local_engine_is_signed_for_as_aws_rules_say():
+    endpoint = settings(region="local").endpoint
+    assert (endpoint.url, endpoint.region) == ("http://localhost:8000/", "us-east-1")
+    assert settings(region="local", endpoint_url="http://localhost:1").endpoint.region == "local"
 
 
 def test_endpoint_of_the_environment_is_used_most_specific_first(monkeypatch):

@@ -20,6 +20,10 @@ HOSTS = [
     "https://vpce-1.dynamodb.{region}.vpce.amazonaws.com:8443",
     "http://gateway/dynamodb/v1",
     "http://gateway/a%20b~c/",
+    "http://gateway//",
+    "http://gateway/a//b/./c/../d",
+    "http://gateway/../a/..",
+    "http://gateway/a/.../b/.",
 ]
 OPERATIONS = ["GetItem", "PutItem", "Query", "BatchWriteItem", "TransactWriteItems"]
 
@@ -103,5 +107,8 @@ def test_only_temporary_credentials_send_a_token():
     fixed = Credentials(access_key_id="A", secret_access_key="s")
     temporary = Credentials(access_key_id="A", secret_access_key="s", session_token="token")
 
+    empty = Credentials(access_key_id="A", secret_access_key="s", session_token="")
+
     assert "X-Amz-Security-Token" not in signer.sign(fixed, "GetItem", b"{}", 0.0)
+    assert signer.sign(empty, "GetItem", b"{}", 0.0) == signer.sign(fixed, "GetItem", b"{}", 0.0)
     assert signer.sign(temporary, "GetItem", b"{}", 0.0)["X-Amz-Security-Token"] == "token"

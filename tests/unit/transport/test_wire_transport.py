@@ -294,7 +294,17 @@ async def test_wrong_clock_is_corrected_once_and_remembered(server, connect, get
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("headers", [dict, lambda: {"Date": "yesterday"}, lambda: {"Date": http_date(5)}])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        dict,
+        lambda: {"Date": "yesterday"},
+        lambda: {"Date": "Mon, 99999999999999999999 Jan 2020 00:00:00 GMT"},
+        lambda: {"Date": "Mon, 01 Jan 2020 00:00:00 +99999999999999999999"},
+        lambda: {"Date": http_date(5)},
+    ],
+    ids=["none", "no date", "no day", "no zone", "the time"],
+)
 async def test_wrong_signature_under_a_right_clock_is_not_sent_again(server, connect, get_item, headers):
     server.then(refusal("InvalidSignatureException"), status=400, headers=headers())
     transport = await connect()

@@ -162,7 +162,7 @@ def attempts_in_turn(policy: RetryPolicy, attempts: int) -> int:
 def _not_sent_again(call: Call, error: ServiceError | TransportError, retries: Retries, at: float) -> str | None:
     """Return why a request that is worth another attempt gets none at this time; None takes a retry from the budget."""
     if retries.used_up(call):
-        return f"not sent again: RetryPolicy allows {call.attempts} attempts"
+        return _last_attempt(retries, call)
     if at > min(deadline_now(), call.waiters[0].deadline):
         return "not sent again: the caller's deadline is too near"
     if call.is_too_late(at):
@@ -170,6 +170,11 @@ def _not_sent_again(call: Call, error: ServiceError | TransportError, retries: R
     if call.out_of_requests:
         return OUT_OF_REQUESTS
     return None if retries.take([(call, error)]) else "not sent again: the session's retry budget is used up"
+
+
+def _last_attempt(retries: Retries, call: Call) -> str:
+    allowed = f"RetryPolicy(max_attempts={retries.policy.max_attempts})"
+    return f"not sent again: this was attempt {call.attempts}, the last that {allowed} allows"
 
 
 def _has_been_mute(call: Call, error: ServiceError | TransportError) -> bool:
@@ -380,7 +385,7 @@ class Backoffs:
         """Return whether a request has had all of its attempts; it is given up then."""
         if not self._retries.used_up(call):
             return False
-        self._give_up(call, error, f"not sent again: RetryPolicy allows {call.attempts} attempts")
+        self._give_up(call, error, _last_attempt(self._retries, call))
         return True
 
     def _is_waited_for(self, call: Call, error: Exception, at: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import botocore
@@ -113,7 +114,9 @@ class ClientTransport:
         except ParamValidationError as error:
             raise _rejected(request, error) from error
         except _LOST_ANSWERS as error:
-            raise transport_error(error, request) from error
+            meta: Any = self._client.meta
+            place = f"{urlsplit(meta.endpoint_url).netloc} (region {meta.region_name!r})"
+            raise transport_error(error, request, place) from error
         except BotoCoreError as error:
             raise ConfigurationError(f"{place_of(request)}: the client cannot send it: {error}") from error
         media_type = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("content-type", "json")

@@ -39,6 +39,11 @@ class Endpoint:
         return self.url.startswith("https:")
 
     @property
+    def place(self) -> str:
+        """What messages call it."""
+        return f"{self.host} (region {self.region!r})"
+
+    @property
     def name(self) -> str:
         """The name of the host, or its address."""
         return urlsplit(self.url).hostname or ""

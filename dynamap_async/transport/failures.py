@@ -9,6 +9,7 @@ The errors of aiohttp, botocore and httpx are known by name: none need be loaded
 from __future__ import annotations
 
 import socket
+import ssl
 from typing import Any, Final
 
 import orjson
@@ -62,6 +63,20 @@ _NOT_CONNECTED_BY_NAME: Final = frozenset(
         "httpx.ProxyError",
     }
 )
+_NO_COMMON_TLS: Final = frozenset(
+    {
+        "HTTP_REQUEST",
+        "NO_PROTOCOLS_AVAILABLE",
+        "PACKET_LENGTH_TOO_LONG",
+        "RECORD_LAYER_FAILURE",
+        "SSLV3_ALERT_HANDSHAKE_FAILURE",
+        "TLSV1_ALERT_PROTOCOL_VERSION",
+        "UNKNOWN_PROTOCOL",
+        "UNSUPPORTED_PROTOCOL",
+        "WRONG_VERSION_NUMBER",
+    }
+)
+"""OpenSSL's reasons that say that the other side speaks no TLS, or none that this side does."""
 _NO_HOST_BY_NAME: Final = frozenset({"aiohttp.InvalidURL"})
 _WRAPS: Final = frozenset({"botocore.BotoCoreError"})
 _DAMAGED_BY_NAME: Final = frozenset(
@@ -122,21 +137,29 @@ def damaged(request: Request, reason: str, *, foreign: bool = False) -> DamagedR
     )
 
 
-def transport_error(error: BaseException, request: Request) -> TransportError:
-    """Return the error of an exchange that brought no answer."""
+def transport_error(error: BaseException, request: Request, place: str = "the endpoint") -> TransportError:
+    """Return the error of an exchange that brought no answer.
+
+    Args:
+        error: what the HTTP client raised.
+        request: what was asked.
+        place: the host that was asked and its region, for the message.
+    """
     causes = _causes(error)
     if any(isinstance(cause, AnswerTooLargeError) for cause in causes):
         return _too_large(request)
     if any(_is_damage(cause) for cause in causes):
         return damaged(request, f"the answer is damaged ({_describe(causes[-1])})")
-    not_sent = any(_proves_not_sent(cause) for cause in causes)
+    tls = _refused_handshake(causes[-1])
+    not_sent = tls is not None or any(_proves_not_sent(cause) for cause in causes)
     timed_out = any(isinstance(cause, TimeoutError) or _is_one_of(_TIMED_OUT_BY_NAME, cause) for cause in causes)
     kind = RequestTimeoutError if timed_out else ConnectionFailedError
     if not_sent:
-        what = "the connection timed out" if timed_out else "the connection could not be made"
-        consequence = "so nothing was sent; check the endpoint, the network and the proxy"
+        what = f"the connection to {place} {'timed out' if timed_out else 'could not be made'}"
+        consequence = f"so nothing was sent; {tls or 'check the region, the endpoint, the network and the proxy'}"
     else:
-        what = "no answer arrived in time" if timed_out else "the connection broke before the answer arrived"
+        arrived = "before the answer arrived"
+        what = f"no answer of {place} arrived in time" if timed_out else f"the connection to {place} broke {arrived}"
         consequence = "so whether it was carried out is unknown"
     failure = kind(
         f"{place_of(request)}: {what} ({_describe(causes[-1])}), {consequence}",
@@ -144,7 +167,7 @@ def transport_error(error: BaseException, request: Request) -> TransportError:
         operation=request.operation,
         table=request.table,
     )
-    failure.retryable = not any(map(_names_no_host, causes))
+    failure.retryable = tls is None and not any(map(_names_no_host, causes))
     return failure
 
 
@@ -201,6 +224,22 @@ def _proves_not_sent(cause: BaseException) -> bool:
 def _names_no_host(cause: BaseException) -> bool:
     """Return whether the endpoint's name is none that a host can have."""
     return isinstance(cause, UnicodeError) or _is_one_of(_NO_HOST_BY_NAME, cause)
+
+
+def _refused_handshake(cause: BaseException | None) -> str | None:
+    """Return the remedy where one side refused the other's certificate or TLS, which it would do again; else None."""
+    reason = ""
+    while cause is not None and not reason:
+        if isinstance(cause, ssl.SSLError):
+            reason = getattr(cause, "reason", None) or ""  # aiohttp's are of ssl's classes, without their attributes
+        cause = cause.__cause__
+    if reason == "CERTIFICATE_VERIFY_FAILED":
+        return "check the endpoint, or name a file of the certificate authorities to trust in AWS_CA_BUNDLE"
+    if "CERTIFICATE" in reason or "UNKNOWN_CA" in reason:
+        return "the server refuses the certificate that it was shown; check AioConfig(client_cert=...)"
+    if reason in _NO_COMMON_TLS:
+        return "check that the endpoint, or the proxy, takes https at this port"
+    return None
 
 
 def _describe(cause: BaseException) -> str:

@@ -18,6 +18,7 @@ from dynamap_async.transport.answers import read_answer, read_in_pieces
 from dynamap_async.transport.channel import Answer, Channel, NoHostChannel
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.credentials import CredentialSource, FixedCredentials
+from dynamap_async.transport.endpoint import Endpoint
 from dynamap_async.transport.failures import transport_error, unsendable
 from dynamap_async.transport.pool import Pool
 from dynamap_async.transport.settings import (
@@ -40,7 +41,7 @@ _ANY = Credentials(access_key_id="local", secret_access_key="local")  # noqa: S1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opened:
-    url: str
+    endpoint: Endpoint
     channel: Channel
     credentials: CredentialSource
     signer: Signer
@@ -123,7 +124,7 @@ class WireTransport:
 
     def __repr__(self) -> str:
         opened = self._opened
-        way = "not open" if opened is None else f"to {opened.url} over {opened.channel.name}"
+        way = "not open" if opened is None else f"to {opened.endpoint.url} over {opened.channel.name}"
         return f"<{type(self).__name__} {way}>"
 
     def leave_items(self) -> None:
@@ -154,7 +155,7 @@ class WireTransport:
         endpoint = settings.endpoint
         self._max_connections = settings.config.max_pool_connections
         self._opened = _Opened(
-            url=endpoint.url,
+            endpoint=endpoint,
             channel=await open_channel(settings, self._longest_connect_seconds),
             credentials=credentials,
             signer=Signer(region=endpoint.region, host=endpoint.host, path=endpoint.path),
@@ -187,7 +188,7 @@ class WireTransport:
             try:
                 answer = await opened.channel.post(headers, body)
             except opened.channel.errors as error:
-                raise transport_error(error, request) from error
+                raise transport_error(error, request, opened.endpoint.place) from error
             try:
                 if len(answer.body) < _LARGE_BYTES:
                     return read_answer(request, answer, leaves_items=self._leaves_items)

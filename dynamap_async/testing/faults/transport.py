@@ -5,7 +5,7 @@ from typing import Final
 
 import anyio
 
-from dynamap_async.errors import ConnectionFailedError, DynamapError, Outcome, ServiceError
+from dynamap_async.errors import DynamapError, ServiceError
 from dynamap_async.request import Request
 from dynamap_async.testing.faults.fault_answers import damaged_answer, json_answer, throttled
 from dynamap_async.testing.faults.fault_kinds import Break, Broken, Damage, Damaged, Fault, LeftOver, Replaced
@@ -13,7 +13,7 @@ from dynamap_async.testing.faults.script import Script
 from dynamap_async.testing.faults.scripted_calls import FaultyCall, call_of, divided, with_left_over
 from dynamap_async.transport import Transport
 from dynamap_async.transport.answers import read_answer
-from dynamap_async.transport.failures import damaged, place_of, transport_error
+from dynamap_async.transport.failures import NotConnectedError, damaged, transport_error
 from dynamap_async.wire import Body
 
 
@@ -107,13 +107,9 @@ def _damaged(request: Request, damage: Damage) -> Body:
 async def _broken(request: Request, fault: Broken) -> DynamapError:
     match fault.how:
         case Break.REFUSED:
-            return ConnectionFailedError(
-                f"{place_of(request)}: the connection could not be made (ConnectionRefusedError: scripted), so nothing "
-                "was sent; check the endpoint, the network and the proxy",
-                outcome=Outcome.NOT_SENT,
-                operation=request.operation,
-                table=request.table,
-            )
+            refused = NotConnectedError()
+            refused.__cause__ = ConnectionRefusedError("scripted")
+            return transport_error(refused, request)
         case Break.RESET:
             return transport_error(ConnectionResetError("scripted"), request)
         case Break.CLOSED:

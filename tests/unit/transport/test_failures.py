@@ -8,6 +8,7 @@ from botocore.parsers import ResponseParserError
 
 from dynamap_async.errors import ConnectionFailedError, DamagedResponseError, Outcome, RequestTimeoutError
 from dynamap_async.request import Request
+from dynamap_async.transport.endpoint import to_endpoint
 from dynamap_async.transport.failures import transport_error, unsendable
 
 KEY = Mock(host="h", port=1, ssl=True)
@@ -103,6 +104,56 @@ def test_unreadable_answer_is_damaged(error):
     assert judged(error) == (DamagedResponseError, Outcome.UNKNOWN)
 
 
+def tls_error(reason, kind=ssl.SSLError):
+    error = kind(1, f"[SSL: {reason}] {reason.lower()}")
+    error.reason = reason
+    return error
+
+
+def over_aiohttp(kind, cause):
+    error = kind(KEY, cause)
+    error.__cause__ = cause
+    return error
+
+
+UNTRUSTED = tls_error("CERTIFICATE_VERIFY_FAILED", ssl.SSLCertVerificationError)
+HANDSHAKES = [
+    (UNTRUSTED, "AWS_CA_BUNDLE"),
+    (tls_error("TLSV13_ALERT_CERTIFICATE_REQUIRED"), "client_cert"),
+    (tls_error("TLSV1_ALERT_UNKNOWN_CA"), "client_cert"),
+    (tls_error("WRONG_VERSION_NUMBER"), "takes https"),
+]
+"""Why a handshake failed that would fail again, and what the remedy names."""
+
+
+@pytest.mark.parametrize(("cause", "remedy"), HANDSHAKES, ids=[each.reason for each, _ in HANDSHAKES])
+@pytest.mark.parametrize(
+    "as_raised",
+    [
+        lambda cause: cause,
+        lambda cause: over_aiohttp(aiohttp.ClientConnectorCertificateError, cause),
+        lambda cause: over_aiohttp(aiohttp.ClientConnectorSSLError, cause),
+        lambda cause: boto.SSLError(error=over_aiohttp(aiohttp.ClientConnectorSSLError, cause), **URL),
+        lambda cause: boto.SSLError(error=cause, **URL),
+    ],
+    ids=["plain", "aiohttp certificate", "aiohttp", "botocore over aiohttp", "botocore"],
+)
+def test_a_handshake_that_would_be_refused_again_is_not_tried_again(cause, remedy, as_raised):
+    found = transport_error(as_raised(cause), Request(operation="PutItem", body={}, table="tweets"))
+    assert (type(found), found.outcome, found.retryable) == (ConnectionFailedError, Outcome.NOT_SENT, False)
+    assert remedy in str(found)
+
+
+@pytest.mark.parametrize(
+    "cause", [ssl.SSLEOFError(8, "EOF occurred"), tls_error("TLSV1_ALERT_INTERNAL_ERROR")], ids=["end", "server"]
+)
+def test_a_handshake_that_broke_off_is_tried_again(cause):
+    found = transport_error(
+        over_aiohttp(aiohttp.ClientConnectorSSLError, cause), Request(operation="PutItem", body={}, table="t")
+    )
+    assert (found.outcome, found.retryable) == (Outcome.NOT_SENT, True)
+
+
 def test_error_that_the_program_is_handling_does_not_count_as_the_cause():
     lost = boto.EndpointConnectionError(error=BROKEN, **URL)
     try:
@@ -120,6 +171,13 @@ def test_message_says_what_happened_to_the_request():
     assert "nothing was sent" in str(transport_error(REFUSED, request))
     assert "PutItem on table 'tweets'" in str(transport_error(BROKEN, request))
     assert "unknown" in str(transport_error(BROKEN, request))
+
+
+@pytest.mark.parametrize("error", [REFUSED, BROKEN, TimeoutError(), aiohttp.ConnectionTimeoutError()], ids=type)
+def test_message_names_the_host_and_its_region(error):
+    place = to_endpoint("https://dynamodb.eu-wst-1.amazonaws.com", "eu-wst-1").place
+    message = str(transport_error(error, Request(operation="PutItem", body={}, table="t"), place))
+    assert "dynamodb.eu-wst-1.amazonaws.com (region 'eu-wst-1')" in message
 
 
 UNSENDABLE = {

@@ -82,10 +82,40 @@ async def test_untrusted_certificate_was_not_sent(server, connect, get_item, ser
     await server.stop()
     await server.start(server_tls)
     transport = await connect(endpoint_url=server.url.replace("127.0.0.1", "localhost"))
-    with pytest.raises(ConnectionFailedError, match="certificate") as raised:
+    with pytest.raises(ConnectionFailedError, match="certificate.*AWS_CA_BUNDLE") as raised:
         await transport.send(get_item)
-    assert raised.value.outcome is Outcome.NOT_SENT
+    assert (raised.value.outcome, raised.value.retryable) == (Outcome.NOT_SENT, False)
     assert server.requests == []
+
+
+@pytest.mark.asyncio
+async def test_a_certificate_of_another_name_is_not_tried_again(
+    server, connect, get_item, certificate, server_tls, monkeypatch
+):
+    await server.stop()
+    await server.start(server_tls)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+    transport = await connect()
+    with pytest.raises(ConnectionFailedError, match="not valid for '127.0.0.1'") as raised:
+        await transport.send(get_item)
+    assert (raised.value.outcome, raised.value.retryable) == (Outcome.NOT_SENT, False)
+
+
+@pytest.mark.asyncio
+async def test_a_server_that_speaks_no_tls_is_not_tried_again(connect, get_item):
+    async def answer(reader, writer):
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    transport = await connect(endpoint_url=f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    with pytest.raises(ConnectionFailedError, match="takes https") as raised:
+        await transport.send(get_item)
+    assert (raised.value.outcome, raised.value.retryable) == (Outcome.NOT_SENT, False)
+    server.close()
+    await server.wait_closed()
 
 
 @pytest_asyncio.fixture

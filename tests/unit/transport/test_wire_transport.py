@@ -1,6 +1,7 @@
 import asyncio
 import datetime
 import email.utils
+import re
 import time
 import zlib
 from dataclasses import replace
@@ -90,7 +91,8 @@ async def test_refused_connection_was_not_sent(connect, get_item, refused_url):
 @pytest.mark.asyncio
 async def test_unknown_host_was_not_sent(connect, get_item):
     transport = await connect(endpoint_url="http://host.invalid:8000")
-    with pytest.raises(ConnectionFailedError) as raised:
+    place = re.escape("the connection to host.invalid:8000 (region 'eu-west-1') could not be made")
+    with pytest.raises(ConnectionFailedError, match=place) as raised:
         await transport.send(get_item)
     assert raised.value.outcome is Outcome.NOT_SENT
 

@@ -172,6 +172,11 @@ class Converter:
         return None
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parts that have one: of a nested model its fields."""
+        return ()
+
+    @property
     def member(self) -> Converter | None:
         """The converter of a set's or list's members; None where the type has none."""
         return None

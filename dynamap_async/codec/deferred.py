@@ -74,6 +74,11 @@ class Deferred(Converter):
             self._asked = False
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Those of the converter that it stands for."""
+        return self.target.names
+
+    @property
     def document(self) -> bool:
         """Whether the converter that this one stands for is a nested model's."""
         return self.target.document

@@ -96,6 +96,11 @@ class Nested(Converter):
         """One more than the most of its fields; unknown where it keeps members that are no fields."""
         return None if self._keeps else one_deeper(field.converter for field in self.fields.values())
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fields."""
+        return tuple(self.fields)
+
     def step(self, part: str | int) -> tuple[str | int, Converter] | None:
         """Return the member of a field name."""
         field = self.fields.get(part) if isinstance(part, str) else None

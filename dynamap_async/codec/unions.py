@@ -66,6 +66,11 @@ class Union(Converter):
 
         self.decode: Decode = decode
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parts of all members."""
+        return tuple(dict.fromkeys(name for member in self.members for name in member.names))
+
     def step(self, part: str | int) -> tuple[str | int, Converter] | None:
         """Return the part of the members that have it.
 

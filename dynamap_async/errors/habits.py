@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 MODEL_NAMES: Final[Mapping[str, str]] = {
@@ -74,19 +74,40 @@ FIELD_NAMES: Final[Mapping[str, str]] = {
 """A method of fields in other mappers -> what to write here."""
 
 
+def closest(name: str, names: Collection[str]) -> list[str]:
+    """Return the one of some names that a mistyped one is most like, in a list; an empty list where none is.
+
+    Args:
+        name: the mistyped name.
+        names: the names that there are.
+    """
+    import difflib  # only for messages of errors
+
+    return difflib.get_close_matches(name, names, 1)
+
+
 def no_attribute(
-    kind: str, name: str, known: Mapping[str, str], *, model: str = "", field: str = ""
-) -> AttributeError | None:
-    """Return the error of an attribute that other mappers have; None for any other name.
+    kind: str,
+    name: str,
+    habits: Mapping[str, str],
+    known: Collection[str],
+    *,
+    model: str = "",
+    field: str = "",
+    otherwise: str = "",
+) -> AttributeError:
+    """Return the error of an attribute that there is not, with what to write: for a name of other mappers, or a typo.
 
     Args:
         kind: what was asked for it, such as ``Query``.
         name: the attribute.
-        known: name -> what to write.
+        habits: name in other mappers -> what to write.
+        known: the names that there are.
         model: the name of the model, for the text.
         field: the field with its model, for the text.
+        otherwise: what follows where the name is like none.
     """
-    remedy = known.get(name)
-    if remedy is None:
-        return None
-    return AttributeError(f"{kind} has no {name!r}; write {remedy.format(model=model, field=field)}")
+    if (remedy := habits.get(name)) is not None:
+        return AttributeError(f"{kind} has no {name!r}; write {remedy.format(model=model, field=field)}")
+    near = closest(name, known)
+    return AttributeError(f"{kind} has no attribute {name!r}" + (f"; did you mean {near[0]}?" if near else otherwise))

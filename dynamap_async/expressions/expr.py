@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, Type
 
 from dynamap_async.codec import ALL_TAGS, Converter, encode_any, refusal, value_size
 from dynamap_async.errors import EncodeError, ExpressionError
-from dynamap_async.errors.habits import FIELD_NAMES, no_attribute
+from dynamap_async.errors.habits import FIELD_NAMES, closest, no_attribute
 from dynamap_async.expressions.comparisons import between, compare, equal, is_in, unequal
 from dynamap_async.expressions.conditions import Condition, Function, Or, Size, Value, path_in
 from dynamap_async.expressions.paths import Path, undeclared
@@ -303,8 +303,12 @@ class DocumentPath:
         try:
             return at(self._dynamap_path.member(name))
         except ExpressionError:
-            holder = self._dynamap_path.converter.label
-            raise AttributeError(f"{holder} has no field {name!r} (reached through {self._dynamap_path})") from None
+            converter = self._dynamap_path.converter
+            near = closest(name, converter.names)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise AttributeError(
+                f"{converter.label} has no field {name!r} (reached through {self._dynamap_path}){hint}"
+            ) from None
 
     def __getitem__(self, name: str) -> Any:
         return at(self._dynamap_path.child(name))
@@ -370,13 +374,16 @@ def path_of(expression: object) -> Path:
     raise ExpressionError(f"{expression!r} is not a field of a model; write Model.field")
 
 
+_METHODS: Final = tuple(name for name in dir(Expr) if not name.startswith("_"))
+
+
 def _no_attribute(path: Path, name: str) -> AttributeError:
     """Return the error of a field that has no such attribute, in the words of what the program can do instead."""
     holds = f"{path} holds {path.converter.label}"
     if path.converter.step(name) is not None:
         return AttributeError(f"{holds}: write {path}[{name!r}], or derive that class from Model for {path}.{name}")
-    habit = no_attribute(str(path), name, FIELD_NAMES, model=path.owner.__name__, field=str(path))
-    return habit or AttributeError(f"{holds}; its expression has no attribute {name!r}")
+    kind = str(path) if name in FIELD_NAMES else f"{holds}; its expression"
+    return no_attribute(kind, name, FIELD_NAMES, _METHODS, model=path.owner.__name__, field=str(path))
 
 
 def _contained(path: Path, form: Converter, part: object) -> AttributeValue:

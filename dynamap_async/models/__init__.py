@@ -53,7 +53,6 @@ if TYPE_CHECKING:
         validated,
         validated_members,
     )
-    from dynamap_async.models.settings import closest
     from dynamap_async.models.sharing.key_shapes import AttributeShape
     from dynamap_async.models.sharing.kinds import Kinds, decode_mixed, kind_error
     from dynamap_async.models.sharing.table import BY_KEYS, UNMARKED, ByKeys, Kind, Prefix, Table, Unmarked
@@ -123,7 +122,6 @@ __all__ = [
     "before_write",
     "changed",
     "changes",
-    "closest",
     "decode_mixed",
     "decoder_for",
     "definition_of",
@@ -179,7 +177,6 @@ _HOMES: Final = {
     "markers": "Attr PartitionKey Role Shards SortKey TimeToLive Version attr template",
     "own_init": "for_own_init",
     "path_types": "drops_empty is_frozen must_be_there start_number validated validated_members",
-    "settings": "closest",
     "sharing.key_shapes": "AttributeShape",
     "sharing.kinds": "Kinds decode_mixed kind_error",
     "sharing.table": "BY_KEYS UNMARKED ByKeys Kind Prefix Table Unmarked",

@@ -138,14 +138,16 @@ def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, An
 
 
 def _super_attribute(above: Any, model: type[Model], name: str) -> Any:
-    """Return what Pydantic has of a name; of a verb that other mappers put on models the error says what to write."""
+    """Return what Pydantic has of a name; of one that there is not the error says what to write."""
     try:
         return above.__getattr__(name)
     except AttributeError:
-        error = no_attribute(model.__name__, name, MODEL_NAMES, model=model.__name__)
-        if error is None:
+        known = model.__dict__.get("__pydantic_fields__")
+        if known is None or name in known or name.startswith("_"):
             raise
-        raise error from None
+        names = [*known, *getattr(model, INDEXES, ())]
+        fields = f"; its fields are {', '.join(known)}" if known else ""
+        raise no_attribute(model.__name__, name, MODEL_NAMES, names, model=model.__name__, otherwise=fields) from None
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(attr, template, Field, PrivateAttr))

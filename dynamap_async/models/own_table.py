@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dynamap_async import limits
+from dynamap_async.errors.habits import closest
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.models.indexes import IndexDeclaration, check_replaced, limits_of, replaced_name
 from dynamap_async.models.markers import Role
@@ -14,7 +15,6 @@ from dynamap_async.models.settings import (
     UPGRADE,
     Settings,
     check_name,
-    closest,
     fault,
     marked_functions,
     throughput_of,

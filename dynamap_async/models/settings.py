@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from dynamap_async.codec import StoredForm
 from dynamap_async.errors import ModelDefinitionError
+from dynamap_async.errors.habits import closest
 from dynamap_async.schema import NAME_RULE, TableSettings, Throughput, is_name
 
 SETTINGS: Final = "__dynamap_settings__"
@@ -272,13 +273,6 @@ def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
         if annotate is not None:
             found = annotationlib.call_annotate_function(annotate, format=annotationlib.Format.FORWARDREF)
     return found or {}
-
-
-def closest(name: str, names: Collection[str]) -> list[str]:
-    """Return the one of some names that a mistyped one is most like, in a list; an empty list where none is."""
-    import difflib  # only for messages of errors
-
-    return difflib.get_close_matches(name, names, 1)
 
 
 def refuse_unknown_keywords(name: str, bases: tuple[type[Any], ...], keywords: dict[str, Any]) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from dynamap_async import limits
+from dynamap_async.errors.habits import closest
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.markers import Role
-from dynamap_async.models.settings import INDEXES, SETTINGS, Settings, closest, fault
+from dynamap_async.models.settings import INDEXES, SETTINGS, Settings, fault
 from dynamap_async.request import canonical
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import AttributeValue, WireItem

@@ -304,10 +304,10 @@ class Refinable(Generic[M]):
     else:
 
         def __getattr__(self, name: str) -> Any:
-            error = no_attribute(type(self).__name__.removeprefix("Bound"), name, QUERY_NAMES)
-            raise error or AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
-            )
+            kind = type(self)
+            if name.startswith("_"):
+                raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+            raise no_attribute(kind.__name__.removeprefix("Bound"), name, QUERY_NAMES, dir(kind))
 
     def where(self, *conditions: Condition) -> Self:
         """Return the query with more conditions; all must hold.

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
 from dynamap_async.errors import ConfigurationError, ModelDefinitionError
+from dynamap_async.errors.habits import closest
 from dynamap_async.executor import is_async
-from dynamap_async.models import Model, closest, definition_of, warn_caller
+from dynamap_async.models import Model, definition_of, warn_caller
 from dynamap_async.planning import Context, TableNames
 from dynamap_async.schema import TableSchema
 from dynamap_async.transport import Connection, Transport, WireTransport

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async import Attr, Collection, Model, PartitionKey, Query, Scan, Session, attr, template
+from dynamap_async import Attr, Collection, GlobalIndex, Model, PartitionKey, Query, Scan, Session, attr, template
 from dynamap_async.errors import OperationError
 
 
@@ -98,16 +98,50 @@ def test_the_condition_that_is_proposed_is_about_a_part_of_a_computed_key():
         Collection(Job, "acme")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
-def test_any_other_name_is_the_usual_error():
-    with pytest.raises(AttributeError, match="'Query' object has no attribute 'wher'"):
-        Query(Tweet).wher  # type: ignore[attr-defined]  # noqa: B018
-    with pytest.raises(AttributeError, match="^nothing$"):
-        Tweet.nothing  # type: ignore[attr-defined]  # noqa: B018
-
-
 def test_a_field_of_such_a_name_is_a_field():
     class Filter(Model, table="filters"):
         filter: PartitionKey[str]
 
     assert str(Filter.filter == "a") == "Filter.filter == 'a'"
     assert Filter(filter="a").filter == "a"
+
+
+class Address(Model):
+    city: Attr[str]
+
+
+class Parcel(Model, table="parcels-of-habits"):
+    id: PartitionKey[str]
+    depot: Attr[str]
+    address: Attr[Address | None] = attr(default=None)
+    by_depot = GlobalIndex(partition_key="depot")
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: Parcel.depott, "Parcel has no attribute 'depott'; did you mean depot?"),
+        (lambda: Parcel(id="a", depot="x").depott, "Parcel has no attribute 'depott'; did you mean depot?"),
+        (lambda: Parcel.by_depo, "Parcel has no attribute 'by_depo'; did you mean by_depot?"),
+        (lambda: Parcel.zzz, "Parcel has no attribute 'zzz'; its fields are id, depot, address"),
+        (lambda: Address(city="x").cty, "Address has no attribute 'cty'; did you mean city?"),
+        (
+            lambda: Parcel.address.cty,
+            "Address has no field 'cty' (reached through Parcel.address); did you mean city?",
+        ),
+        (
+            lambda: Parcel.depot.sise,
+            "Parcel.depot holds str; its expression has no attribute 'sise'; did you mean",
+        ),
+        (lambda: Query(Parcel).wher, "Query has no attribute 'wher'; did you mean where?"),
+    ],
+)
+def test_a_misspelt_attribute_names_what_lacks_it_and_what_was_meant(ask, message: str):
+    with pytest.raises(AttributeError) as caught:
+        ask()
+    assert str(caught.value).startswith(message)
+
+
+def test_names_that_begin_with_an_underscore_are_answered_as_by_pydantic():
+    with pytest.raises(AttributeError, match="^__call_me__$"):
+        _ = Parcel.__call_me__

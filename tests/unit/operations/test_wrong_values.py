@@ -189,7 +189,10 @@ def test_elements_to_append_are_a_list():
 def test_an_unknown_attribute_of_a_field_says_what_the_field_holds():
     with pytest.raises(AttributeError) as refused:
         _ = Tweet.likes.begins
-    assert str(refused.value) == "Tweet.likes holds int; its expression has no attribute 'begins'"
+    assert (
+        str(refused.value)
+        == "Tweet.likes holds int; its expression has no attribute 'begins'; did you mean begins_with?"
+    )
 
 
 def test_a_field_of_a_plain_nested_model_says_how_to_write_it():

@@ -46,6 +46,9 @@ class Path:
     has_given_steps: bool = False
     """Whether a step is a map key or a list position that the program gave, and not a field that a class declares."""
 
+    parent: Path | None = None
+    """The path of the value that this is a part of; None for an attribute."""
+
     def __str__(self) -> str:
         return f"{self.owner.__name__}.{self.spelled}" if self.is_declared else self.spelled
 
@@ -69,6 +72,11 @@ class Path:
     def attribute(self) -> str:
         """The stored name of the top-level attribute."""
         return str(self.steps[0])
+
+    @property
+    def parents(self) -> tuple[Path, ...]:
+        """The paths of the values that this is inside of, outermost first."""
+        return () if self.parent is None else (*self.parent.parents, self.parent)
 
     @property
     def reads_as_none(self) -> Forms:
@@ -103,7 +111,7 @@ class Path:
         if isinstance(step, str):
             _name_size(step, spelled, self.model)
         given = self.has_given_steps or not self.converter.document
-        return Path(self.owner, (*self.steps, step), spelled, converter, has_given_steps=given)
+        return Path(self.owner, (*self.steps, step), spelled, converter, has_given_steps=given, parent=self)
 
     def member(self, name: str) -> Path:
         """Return the path of a nested document's field, spelled with a dot."""

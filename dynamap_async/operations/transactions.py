@@ -14,6 +14,7 @@ from dynamap_async.errors import (
     ItemNotFoundError,
     OperationError,
     OutOfRangeError,
+    RequestRejectedError,
     ServiceError,
     TransactionCanceledError,
     UniqueViolationError,
@@ -188,6 +189,8 @@ def _told(reason: CancellationReason) -> str:
             why = str(error).partition(". ")[0]
         case ConditionalCheckFailedError():
             why = ""  # the service says no more than that it failed
+        case RequestRejectedError() as error:
+            why = str(error).partition(f"{error.service_code}: ")[2].rstrip(".")
         case _:
             why = (reason.message or "").rstrip(".")
     return f"{what}: {reason.code}" + (f" ({why})" if why else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, Generic, Literal, NamedTuple, Self, cast, overload
 
@@ -28,6 +28,7 @@ from dynamap_async.expressions import (
     Placeholders,
     RenderedMembers,
     Set,
+    SetOperand,
     Sum,
     is_repeatable,
     render_update,
@@ -50,26 +51,63 @@ M = TypeVar("M")
 R = TypeVar("R", default=M)
 MA = TypeVar("MA", bound=Model)
 
-_REFUSALS: Final = ("incorrect data type", "incorrect operand type")
-"""How the service and the local engines word it, in small letters."""
 
-
-def explained_misfit(error: ServiceError, actions: Sequence[Action]) -> ServiceError:
-    """Return the error of an update, with the remedy where nothing can be added to what is stored.
+def _remedy(error: ServiceError, actions: Sequence[Action]) -> str:
+    """Return what helps where DynamoDB refuses an update for what is stored, or is not; no text for other refusals.
 
     Args:
-        error: the refusal.
+        error: the refusal. The service and local engines word it alike but for capitals.
         actions: what the update does.
     """
-    paths = list(dict.fromkeys(_changed_in_place(actions)))
-    if paths and isinstance(error, RequestRejectedError) and any(each in str(error).lower() for each in _REFUSALS):
-        first = paths[0]
-        error.add_note(
-            f"DynamoDB adds only numbers to numbers, and members to sets. {' or '.join(map(str, paths))} holds "
-            "something else: perhaps text that another program wrote, or the NULL or list that is stored for None or "
-            f"an empty set. Set a value first: .set({first}, value)"
+    said = str(error).lower() if isinstance(error, RequestRejectedError) else ""
+    if "incorrect data type" in said or "incorrect operand type" in said:
+        if changed := list(dict.fromkeys(map(str, _changed_in_place(actions)))):
+            return (
+                f"DynamoDB adds only numbers to numbers, and members to sets. {' or '.join(changed)} holds something "
+                "else: perhaps text that another program wrote, or the NULL or list that is stored for None or an "
+                f"empty set. Set a value first: .set({changed[0]}, value)"
+            )
+    elif "document path" in said:
+        if inside := [action.path for action in actions if action.path.parents]:
+            parents = list(dict.fromkeys(parent for path in inside for parent in path.parents))
+            return (
+                f"The item does not have {' or '.join(map(str, parents))}, in which the update changes "
+                f"{' and '.join(map(str, inside))}, and DynamoDB does not make it. Make what may be missing first, "
+                f"each in an update of its own: {', then '.join(map(_made, parents))}"
+            )
+    elif "does not exist in the item" in said and (read := [path for each in actions for path in _read(each)]):
+        return (
+            f"The item does not have {' or '.join(dict.fromkeys(map(str, read)))}, whose value the update takes. Say "
+            f"what it is where there is none: {_operators(read[0])}.if_not_exists(value)"
         )
-    return error
+    return ""
+
+
+def _made(path: Path) -> str:
+    """Return the code of the action that gives a path the empty value of its type, where it has none."""
+    tags, spelled = path.converter.tags, _operators(path)
+    label = path.converter.label.partition(" ")[0]
+    empty = f"{label}(...)" if path.converter.names else "{}" if "M" in tags else "[]"
+    return f".set({spelled}, {spelled}.if_not_exists({empty}))"
+
+
+def _operators(path: Path) -> str:
+    """Return the code of the operators of a path."""
+    return f"path({path})" if path.converter.document else str(path)
+
+
+def _read(made: Action | SetOperand) -> Iterator[Path]:
+    """Yield the paths whose values an update takes as they are, so that they must be there."""
+    match made:
+        case Path():
+            yield made
+        case Set(source=source):
+            yield from _read(source)
+        case Sum(left=left, right=right):
+            yield from _read(left)
+            yield from _read(right)
+        case _:
+            pass
 
 
 def _changed_in_place(actions: Iterable[Action]) -> Iterable[Path]:
@@ -408,7 +446,9 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         Args:
             error: the refusal.
         """
-        explained = super().failed(explained_misfit(error, self._spec.actions))
+        if remedy := _remedy(error, self._spec.actions):
+            error.args = (f"{error} {remedy}",)
+        explained = super().failed(error)
         missing = isinstance(error, ConditionalCheckFailedError) and error.wire_item is None
         if missing and not self._spec.upserts:
             return _not_found(self._spec, error)

@@ -130,8 +130,8 @@ class Parcel(Model, table="parcels-of-habits"):
             "Address has no field 'cty' (reached through Parcel.address); did you mean city?",
         ),
         (
-            lambda: Parcel.depot.sise,
-            "Parcel.depot holds str; its expression has no attribute 'sise'; did you mean",
+            lambda: Parcel.depot.sizes,
+            "Parcel.depot holds str; its expression has no attribute 'sizes'; did you mean",
         ),
         (lambda: Query(Parcel).wher, "Query has no attribute 'wher'; did you mean where?"),
     ],

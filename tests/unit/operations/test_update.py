@@ -484,9 +484,8 @@ WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 def test_what_cannot_be_added_to_what_is_stored_comes_with_the_remedy(executed):
     with pytest.raises(RequestRejectedError, match=WRONG_TYPE) as caught:
         executed(note().add(Note.tags, {"y"}), rejected(WRONG_TYPE))
-    [remedy] = caught.value.__notes__
-    assert "to sets. Note.tags holds something else: perhaps text that another program wrote" in remedy
-    assert remedy.endswith("Set a value first: .set(Note.tags, value)")
+    assert "to sets. Note.tags holds something else: perhaps text that another program" in str(caught.value)
+    assert str(caught.value).endswith("Set a value first: .set(Note.tags, value)")
 
 
 @pytest.mark.parametrize(
@@ -497,9 +496,8 @@ def test_what_cannot_be_added_to_what_is_stored_comes_with_the_remedy(executed):
     ],
 )
 def test_other_rejections_of_updates_come_as_they_are(executed, update, message):
-    with pytest.raises(RequestRejectedError, match=message) as caught:
+    with pytest.raises(RequestRejectedError, match=f"^{message}$"):
         executed(update, rejected(message))
-    assert not hasattr(caught.value, "__notes__")
 
 
 def test_changed_value_of_another_stored_type_is_refused_by_its_key():

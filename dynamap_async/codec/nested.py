@@ -289,16 +289,19 @@ def _decode_each(
     stored: Mapping[str, AttributeValue], plan: Mapping[str, tuple[str, Decode]], *, keep: bool
 ) -> dict[str, Any]:
     members: dict[str, Any] = {}
+    extras: dict[str, Any] = {}
     for name, member in stored.items():
         found = plan.get(name)
-        if found is None:
-            if keep:
-                members[name] = decode_any(member)
-            else:
-                omit(1)
-            continue
-        members[found[0]] = found[1](member)
-    return members
+        if found is not None:
+            members[found[0]] = found[1](member)
+        elif keep:
+            extras[name] = decode_any(member)
+        else:
+            omit(1)
+    for name in extras and [field for field, _ in plan.values()]:
+        if name in extras:
+            raise DecodeError(f"the attribute {name!r} has the name of a field that is stored under another name")
+    return {**members, **extras}
 
 
 def _filled(decode: Decode, absent: Mapping[str, Callable[[], Any]]) -> Decode:

@@ -228,3 +228,28 @@ def test_an_item_is_read_alike_before_and_after_one_with_an_unknown_attribute() 
         for item in (plain, {**plain, "new": {"S": "y"}}, plain, {**plain, "text": {"NULL": True}})
     ]
     assert read == ["x", "x", "x", None]
+
+
+class Profile(Model):
+    model_config = ConfigDict(extra="allow")
+    text: Attr[str] = attr(name="body")
+    number: Attr[int] = attr(default=0)
+
+
+@pytest.mark.parametrize("stored", [("body", "text"), ("text", "body"), ("text", "number", "body", "more"), ("text",)])
+@pytest.mark.parametrize(
+    ("annotation", "path", "within"),
+    [
+        (Profile, "value", lambda profile: profile),
+        (Profile | None, "value", lambda profile: profile),
+        (list[Profile], "value[0]", lambda profile: {"L": [profile]}),
+        (dict[str, Profile], "value.a", lambda profile: {"M": {"a": profile}}),
+    ],
+)
+def test_a_nested_member_with_the_name_of_a_field_that_is_stored_otherwise_is_refused(
+    stored, annotation, path, within, make_model, answered
+) -> None:
+    members = {name: {"N": "1"} if name == "number" else {"S": name} for name in stored}
+    items = answered([{"key": {"S": "k"}, "value": within({"M": members})}])
+    error = refused(make_model(annotation), *items)
+    assert f"{path}: the attribute 'text' has the name of a field that is stored under another name" in str(error)

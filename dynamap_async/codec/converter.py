@@ -158,7 +158,9 @@ class Converter:
             self.decode_or_plain(value)
             if isinstance(error, ValueError):
                 raise
-            raise self._other_type(value) from error
+            if self.tags.isdisjoint(value):
+                raise self._other_type(value) from error
+            raise DecodeError(f"{self.label} cannot be read: {type(error).__name__}: {error}") from error
 
     def _other_type(self, value: AttributeValue) -> DecodeError:
         return DecodeError(f"{self.label} is stored as {' or '.join(sorted(self.tags))}, not as {'/'.join(value)}")

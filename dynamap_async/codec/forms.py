@@ -8,7 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from typing import Any, Final
 
-from dynamap_async.codec.converter import DECODE_ERRORS, Converter
+from dynamap_async.codec.converter import Converter
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.instants import (
     from_epoch_milliseconds,
@@ -101,7 +101,7 @@ def stored_as(form: StoredForm, *, label: str | None = None, to_plain: Callable[
             stored: AttributeValue = {"N": _any_number_text(content)} if tag == "N" else encode_any(content)
         except EncodeError:
             raise
-        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
+        except Exception as error:
             raise refusal(form.name, value, str(error)) from error
         if tag not in stored:
             raise EncodeError(
@@ -113,7 +113,7 @@ def stored_as(form: StoredForm, *, label: str | None = None, to_plain: Callable[
         content: Any = {tag: value[tag]}
         try:
             return form.decode(decode_any(content))
-        except (*DECODE_ERRORS, AttributeError) as error:
+        except Exception as error:
             # Never left for Pydantic to judge, which knows nothing of the form and takes what is stored for the value.
             raise DecodeError(f"stored form {form.name} cannot be read: {error}") from error
 

@@ -119,7 +119,7 @@ class ItemValidationError(DataError, ValueError):
         model: str,
         key: Mapping[str, Any],
         item: WireItem,
-        validation_error: ValueError,
+        validation_error: Exception,
         items: Sequence[Any] = (),
         failures: Sequence[ItemValidationError] = (),
     ) -> None:
@@ -131,7 +131,7 @@ class ItemValidationError(DataError, ValueError):
             key: the item's key: stored attribute name -> Python value.
             item: the stored item, in wire form.
             validation_error: Pydantic's own error, with a line for each fault; a ``DecodeError`` where Pydantic was not
-                asked.
+                asked; or what a validator raised that Pydantic lets through, such as a KeyError.
             items: the items read by the same call that do fit, in order.
             failures: one error for each item of the call that does not fit, in order; by default this one.
         """
@@ -143,7 +143,8 @@ class ItemValidationError(DataError, ValueError):
         self.item = item
         """The stored item, in wire form."""
         self.validation_error = validation_error
-        """Pydantic's own error, with a line for each fault; a ``DecodeError`` where Pydantic was not asked."""
+        """Pydantic's own error, with a line for each fault; a ``DecodeError`` where Pydantic was not asked; or what a
+        validator raised that Pydantic lets through, such as a KeyError."""
         self.items: tuple[Any, ...] = tuple(items)
         """The items read by the same call that do fit, in order."""
         self.failures: tuple[ItemValidationError, ...] = tuple(failures) or (self,)
@@ -191,7 +192,7 @@ def _others(failures: Sequence[ItemValidationError]) -> str:
 class ItemDecodeError(ItemValidationError, DecodeError):
     """A stored item has an attribute that is not stored as its field is; other items of the same page are kept."""
 
-    def __init__(self, message: str, *, validation_error: ValueError, **facts: Any) -> None:
+    def __init__(self, message: str, *, validation_error: Exception, **facts: Any) -> None:
         """Record the facts of the error.
 
         Args:

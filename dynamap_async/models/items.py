@@ -253,7 +253,7 @@ class ItemCodec(Generic[M]):
             whole = omissions.number == 0
             with reading() if self._computes else _NOTHING:
                 page = self._page(values)
-        except (ValidationError, DecodeError, ItemValidationError):
+        except Exception:  # noqa: BLE001 - code of the model's own may raise anything
             return self._one_by_one(items, omissions, partial=partial)
         finally:
             OMISSIONS.reset(token)
@@ -349,7 +349,7 @@ class ItemCodec(Generic[M]):
             except (ItemVersionError, ItemUpgradeError) as error:
                 failures.append(error)
                 continue
-            except (ValidationError, DecodeError) as error:
+            except Exception as error:  # noqa: BLE001 - code of the model's own may raise anything
                 failures.append(self.failure(item, error))
                 continue
             valid.append(made)
@@ -367,10 +367,10 @@ class ItemCodec(Generic[M]):
         """Return the key of a stored item as stored name -> Python value."""
         return readable_key(item, self._key_names)
 
-    def failure(self, item: WireItem, error: ValueError) -> ItemValidationError:
+    def failure(self, item: WireItem, error: Exception) -> ItemValidationError:
         """Return the error of a stored item, or of a part of one, that does not fit the model."""
         key = self.shown_key(item)
-        faults = faults_of(error) if isinstance(error, ValidationError) else str(error)
+        faults = faults_of(error)
         kind = ItemDecodeError if isinstance(error, DecodeError) else ItemValidationError
         return kind(
             f"the stored item {key} does not fit {self._name}: {faults}",
@@ -386,8 +386,12 @@ def _list_of(model: type[Any]) -> Any:
     return GenericAlias(list, (model,))
 
 
-def faults_of(error: ValidationError) -> str:
-    """Return what does not fit, in one line."""
+def faults_of(error: Exception) -> str:
+    """Return what does not fit, in one line: what Pydantic or a decoder says of it, or what a validator raised."""
+    if isinstance(error, DecodeError):
+        return str(error)
+    if not isinstance(error, ValidationError):
+        return f"validating it raised {type(error).__name__}: {error}"
     return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
 
 

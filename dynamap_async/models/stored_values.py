@@ -8,9 +8,8 @@ from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from dynamap_async.errors import DecodeError, ItemUpgradeError, ItemVersionError
 from dynamap_async.models.definition import Definition
 from dynamap_async.models.state import present, state_of
 from dynamap_async.wire import AttributeValue, WireItem
@@ -193,8 +192,7 @@ def known(item: BaseModel, definition: Definition[Any]) -> Known:
                 return Known(own, raw)
             as_written = dict if codec.upgrades is None else codec.upgrades.downgraded
             return Known(own, definition.with_computed_keys(present, own), raw, as_written)
-        except (ValidationError, DecodeError, ItemUpgradeError, ItemVersionError):
-            # It was pickled by other code.
+        except Exception:  # noqa: BLE001 - whatever the model's own code raises: it was pickled by other code
             return Known(raw, raw)
     return _known_of_parts(definition, values, parts or ())
 
@@ -233,7 +231,7 @@ def _known_of_parts(definition: Definition[Any], values: Sequence[Any], parts: S
         return Known(codec.encode_values(fixed), {})
     try:
         before = codec.validated({**codec.values(shared), **fixed, **own})
-    except (ValidationError, DecodeError):  # the model's validators take no valid instance: all parts count as changed
+    except Exception:  # noqa: BLE001 - the model's validators take no valid instance: all parts count as changed
         return Known(codec.encode_values(fixed), shared)
     held = {name: value for name, value in before.__dict__.items() if name in names}
     return Known(codec.encode_values({**fixed, **held}), shared)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from dynamap_async.codec import DECODE_ERRORS, EMPTY_SET
+from dynamap_async.codec import EMPTY_SET
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError, OperationError
 from dynamap_async.expressions import Path
@@ -138,7 +138,7 @@ class SelectionDecoder:
             if found == _NULL and len(path.steps) == 1:
                 return self._null(path, field)
             return field.of_stored(found) if len(path.steps) == 1 else path.converter.decode_final(found)
-        except ValueError as error:
+        except Exception as error:
             raise self._failure(item, path, error) from error
 
     @staticmethod
@@ -167,9 +167,9 @@ class SelectionDecoder:
             return None
         return path.converter.decode_final(_NULL)
 
-    def _failure(self, item: WireItem, path: Path, fault: ValueError) -> ItemValidationError:
+    def _failure(self, item: WireItem, path: Path, fault: Exception) -> ItemValidationError:
         key = definition_of(self._model).items.shown_key(item)
-        kind, text = ItemValidationError, f"{path}: {fault}"
+        kind, text = ItemValidationError, f"{path}: {fault if isinstance(fault, ValueError) else faults_of(fault)}"
         if isinstance(fault, DecodeError):
             kind, text = ItemDecodeError, f"{self._model.__name__}.{fault.at(path.spelled)}"
         upgrades = definition_of(self._model).items.upgrades
@@ -315,7 +315,7 @@ class TargetDecoder:
                 try:
                     values[name] = decode(found)
                     continue
-                except DECODE_ERRORS:
+                except Exception:  # noqa: BLE001, S110 - the field's own way to read it says what is wrong
                     pass
             values[name] = self._selection.value(item, place)
         return values
@@ -330,7 +330,7 @@ class TargetDecoder:
                 by_name=True,
                 by_alias=False,
             )
-        except ValidationError as error:
+        except Exception as error:
             key = definition_of(self._model).items.shown_key(item)
             raise ItemValidationError(
                 f"the stored item {key} does not fit {self._target.__name__}: {faults_of(error)}",

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import httpx
 import pytest
 from fastapi import FastAPI
-from pydantic import Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from dynamap_async import (
     KEYS_ONLY,
@@ -19,11 +19,12 @@ from dynamap_async import (
     Put,
     Query,
     SortKey,
+    StoredForm,
     Table,
     after_read,
     attr,
 )
-from dynamap_async.errors import BatchError, EncodeError, ItemValidationError
+from dynamap_async.errors import BatchError, ConditionalCheckFailedError, EncodeError, ItemValidationError
 from dynamap_async.integrations.fastapi import add_error_handlers
 
 pytestmark = pytest.mark.asyncio
@@ -49,6 +50,41 @@ class Note(Model, table="notes"):
 
 class Card(Model):
     title: Attr[Text]
+
+
+REFUSED = [KeyError("word"), ZeroDivisionError("none"), RuntimeError("odd"), OSError("no file"), TypeError("type")]
+
+
+def checked(title: str) -> str:
+    """Return a title; a digit raises what Pydantic lets through."""
+    if title.isdigit():
+        raise REFUSED[int(title)]
+    return title
+
+
+class Validated(Model, table="notes"):
+    author: PartitionKey[str]
+    number: SortKey[int]
+    title: Attr[Annotated[str, AfterValidator(checked)]] = attr(default="t")
+
+
+class AfterInit(Model, table="notes"):
+    author: PartitionKey[str]
+    number: SortKey[int]
+    title: Attr[str] = attr(default="t")
+
+    def model_post_init(self, _context: Any) -> None:
+        checked(self.title)
+
+
+class InForm(Model, table="notes"):
+    author: PartitionKey[str]
+    number: SortKey[int]
+    title: Attr[str] = attr(default="t", stored_as=StoredForm(name="checked", tag="S", encode=str, decode=checked))
+
+
+class Part(BaseModel):
+    title: Annotated[str, AfterValidator(checked)]
 
 
 async def stored(session: Any, *titles: str) -> None:
@@ -362,3 +398,41 @@ async def test_entity_collections_skip_and_collect_too(session):
     assert isinstance((await query.invalid("raw"))[1], InvalidItem)
     unbound = Collection(Customer, Order).where(Customer.pk == "a").invalid("skip")
     assert [each.sk for each in await session.execute(unbound)] == ["1", "3"]
+
+
+# --- validators that raise what Pydantic lets through ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [Validated, AfterInit, InForm])
+@pytest.mark.parametrize("number", range(len(REFUSED)), ids=lambda number: type(REFUSED[number]).__name__)
+async def test_an_item_whose_validator_raises_anything_is_one_that_does_not_fit(session, model, number):
+    await stored(session, "first", str(number), "last")
+    with pytest.raises(ItemValidationError, match=str(REFUSED[number])) as caught:
+        await session.query(model).where(model.author == "ada")
+    assert caught.value.key == {"author": "ada", "number": 1}
+    assert numbers(caught.value.items) == [0, 2]
+    ada = session.query(model).where(model.author == "ada")
+    assert numbers(await ada.invalid("skip")) == [0, 2]
+    assert numbers([item async for item in ada.invalid("skip")]) == [0, 2]
+    _, invalid, _ = await ada.invalid("raw")
+    assert (type(invalid), invalid.key["number"]) == (InvalidItem, 1)
+    with pytest.raises(ItemValidationError, match="does not fit"):
+        await session.get(model, "ada", 1)
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)), ids=lambda number: type(REFUSED[number]).__name__)
+async def test_what_is_selected_or_read_into_another_model_is_judged_alike(session, number):
+    await stored(session, "first", str(number), "last")
+    selected = session.query(InForm).where(InForm.author == "ada").select(InForm.title)
+    assert await selected.invalid("skip") == [("first",), ("last",)]
+    read = session.query(Loose).where(Loose.author == "ada").into(Part)
+    assert [part.title for part in await read.invalid("skip")] == ["first", "last"]
+    with pytest.raises(ItemValidationError, match=type(REFUSED[number]).__name__):
+        await read
+
+
+async def test_a_refusal_that_brings_an_item_whose_validator_raises_stays_that_refusal(session):
+    await stored(session, "0")
+    with pytest.raises(ConditionalCheckFailedError) as caught:
+        await session.put(Validated(author="ada", number=0), where=Validated.title == "other")
+    assert caught.value.item is None

@@ -35,6 +35,10 @@ class CredentialSource(Protocol):
         """
         ...
 
+    async def close(self) -> None:
+        """Leave nothing running."""
+        ...
+
 
 class FixedCredentials:
     """Credentials that never change."""
@@ -51,6 +55,9 @@ class FixedCredentials:
         """Return False: there is nothing to fetch others from."""
         return False
 
+    async def close(self) -> None:
+        """Do nothing."""
+
 
 class OneForAll(Generic[T]):
     """Lets one of those who need the outcome of a call make it, for all who come until it is there.
@@ -61,11 +68,6 @@ class OneForAll(Generic[T]):
 
     def __init__(self) -> None:
         self._waiting: list[asyncio.Future[T | Exception | None]] | None = None
-
-    @property
-    def under_way(self) -> bool:
-        """Whether somebody makes the call now."""
-        return self._waiting is not None
 
     async def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Return the outcome of the call that is under way, or of a new one; an error in an instance of one's own."""

@@ -152,11 +152,16 @@ class WireTransport:
         settings = await self._lookup.settings()
         credentials = credential_source(self._lookup.connection, settings)
         await credentials.current()
+        try:
+            channel = await open_channel(settings, self._longest_connect_seconds)
+        except BaseException:
+            await credentials.close()
+            raise
         endpoint = settings.endpoint
         self._max_connections = settings.config.max_pool_connections
         self._opened = _Opened(
             endpoint=endpoint,
-            channel=await open_channel(settings, self._longest_connect_seconds),
+            channel=channel,
             credentials=credentials,
             signer=Signer(region=endpoint.region, host=endpoint.host, path=endpoint.path),
         )
@@ -203,7 +208,10 @@ class WireTransport:
         """Close all connections; credentials and sessions that the user brought stay as they are."""
         opened, self._opened = self._opened, None
         if opened is not None:
-            await opened.channel.close()
+            try:
+                await opened.credentials.close()
+            finally:
+                await opened.channel.close()
 
     async def _remedied(
         self, opened: _Opened, error: CredentialsRejectedError, answer: Answer, used: Credentials

@@ -1,7 +1,12 @@
-"""Who asks, found by aiobotocore's chain with its refreshes."""
+"""Who asks, found by aiobotocore's chain, and refreshed ahead of time without anybody waiting.
+
+Invariant: nobody waits for a refresh while the credentials at hand are good, and at most one is under way.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from contextvars import Context
 from functools import partial
 from typing import Any
 
@@ -19,7 +24,10 @@ _MISSING = (
 
 
 class SessionCredentials:
-    """The credentials of an aiobotocore session, which refreshes them before they expire.
+    """The credentials of an aiobotocore session, which are refreshed before they expire.
+
+    A provider may give the same ones until shortly before their end, or none that last for as long as aiobotocore would
+    have them: it would then ask anew for each request. Here it is asked again when half of what was left is over.
 
     Args:
         session: the AioSession.
@@ -35,6 +43,9 @@ class SessionCredentials:
         self._frozen: Any = None
         self._source: Any = None
         """The object of aiobotocore's that the last ones came from."""
+        self._due_seconds = 0.0
+        """The next refresh is due when fewer seconds are left of them."""
+        self._refreshing: asyncio.Task[None] | None = None
         self._current: Credentials | None = None
         """What ``_frozen`` is: the same value for as long as it is, so that the signer need not derive a key anew."""
 
@@ -47,23 +58,12 @@ class SessionCredentials:
             ConfigurationError: there are none, nor any to use otherwise, they could not be refreshed, or cannot be
                 sent.
         """
-        if self._lookup.under_way and not self._must_wait():
-            return await self._asked()  # they are being refreshed ahead of time: those at hand are good until then
         return await self._lookup.run(self._asked)
-
-    def _must_wait(self) -> bool:
-        """Return whether no credentials are at hand that are good for some time."""
-        source: Any = self._source
-        if not isinstance(source, RefreshableCredentials):
-            return self._current is None
-        untyped: Any = source  # whose attribute has no public name
-        needed: bool = untyped.refresh_needed(untyped._mandatory_refresh_timeout)  # noqa: SLF001
-        return needed
 
     async def _asked(self) -> Credentials:
         try:
-            self._source = await self._session.get_credentials()
-            frozen = None if self._source is None else await self._source.get_frozen_credentials()
+            source = await self._session.get_credentials()
+            frozen = None if source is None else await self._frozen_of(source)
         except Exception as error:
             # Credentials come from files, programs, HTTP services and users' own functions, each with its own errors.
             raise ConfigurationError(f"AWS credentials could not be read or refreshed: {error}") from error
@@ -78,6 +78,36 @@ class SessionCredentials:
             )
             self._frozen, self._current = frozen, checked_credentials(found)
         return self._current
+
+    async def _frozen_of(self, source: Any) -> Any:
+        """Return what a source of aiobotocore's holds. What has expired, or was never fetched, is waited for."""
+        renewable = isinstance(source, RefreshableCredentials)
+        if source is not self._source:
+            self._source = source
+            self._due_seconds = source._advisory_refresh_timeout if renewable else 0.0  # noqa: SLF001
+        if not renewable or source.refresh_needed(0):
+            return await source.get_frozen_credentials()
+        under_way = self._refreshing is not None and not self._refreshing.done()
+        if not under_way and source.refresh_needed(self._due_seconds):
+            # In a context of its own: that of whoever asks now may end before it does.
+            refresh = self._refresh_ahead(source)
+            self._refreshing = asyncio.get_running_loop().create_task(refresh, context=Context())
+        return source._frozen_credentials  # noqa: SLF001 - get_frozen_credentials would refresh them now
+
+    async def _refresh_ahead(self, source: Any) -> None:
+        try:
+            await source.get_frozen_credentials()
+        except Exception:  # noqa: BLE001, S110 - aiobotocore has logged it, and those at hand are good until they expire
+            pass
+        finally:
+            left: float = source._seconds_remaining()  # noqa: SLF001
+            self._due_seconds = min(source._advisory_refresh_timeout, left / 2)  # noqa: SLF001
+
+    async def close(self) -> None:
+        """End a refresh that is under way."""
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+            await asyncio.wait([self._refreshing])
 
     async def renew(self, rejected: Credentials) -> bool:
         """Refresh the rejected credentials, once for all requests that were sent with them.

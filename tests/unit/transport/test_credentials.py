@@ -122,19 +122,6 @@ def test_only_an_engine_of_this_machine_is_asked_without_credentials(url, given)
 
 
 @pytest.mark.asyncio
-async def test_credentials_near_their_end_are_refreshed_by_the_session():
-    source = SessionCredentials(session_with(Refreshes(), minutes=1))
-    assert (await source.current()).session_token == "token-1"
-
-
-@pytest.mark.asyncio
-async def test_failed_refresh_is_a_configuration_error():
-    source = SessionCredentials(session_with(Refreshes(fails=True), minutes=1))
-    with pytest.raises(ConfigurationError, match="the vault is sealed"):
-        await source.current()
-
-
-@pytest.mark.asyncio
 async def test_rejected_credentials_are_renewed_once_for_all_their_requests():
     refresh = Refreshes()
     source = SessionCredentials(session_with(refresh))
@@ -238,19 +225,152 @@ async def test_a_cancelled_caller_leaves_the_others_their_credentials(cancelled)
     assert refresh.count == 1 + (cancelled == 0)  # the one who asked was cancelled, so the next asks
 
 
+class Provider:
+    """Gives credentials that are good for so many seconds by a clock that the test sets, once it may go on."""
+
+    def __init__(self, *, left, gives=0):
+        self.now = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
+        self.end = self.now + datetime.timedelta(seconds=left)
+        self.gives = gives
+        self.count = 0
+        self.fails = False
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+        self.session = AioSession()
+        self.session._credentials = AioRefreshableCredentials(
+            "AKID", "s", "token-0", self.end, refresh_using=self, method="test", time_fetcher=lambda: self.now
+        )
+        self.source = SessionCredentials(self.session)
+
+    async def __call__(self):
+        self.count += 1
+        await self.go_on.wait()
+        if self.fails:
+            raise OSError("the vault is sealed")
+        if self.gives:
+            self.end = self.now + datetime.timedelta(seconds=self.gives)
+        facts = {"access_key": "AKID", "secret_key": "s", "token": f"token-{self.count}"}
+        return {**facts, "expiry_time": self.end.isoformat()}
+
+    async def asked(self, number=1):
+        """Ask so many times, and let what was begun go on; return what came last."""
+        for _ in range(number):
+            found = await self.source.current()
+            for _ in range(5):
+                await asyncio.sleep(0)
+        return found.session_token
+
+    async def after(self, seconds, number=1):
+        self.now += datetime.timedelta(seconds=seconds)
+        return await self.asked(number)
+
+
 @pytest.mark.asyncio
-async def test_nobody_waits_for_credentials_that_are_refreshed_ahead_of_time():
-    go_on = asyncio.Event()
+@pytest.mark.parametrize("left", [899, 500, 1])
+async def test_nobody_waits_for_a_refresh_while_those_at_hand_are_good(left):
+    provider = Provider(left=left, gives=3600)
+    provider.go_on.clear()
+    assert await provider.asked(20) == "token-0"
+    assert provider.count == 1
+    provider.go_on.set()
+    await provider.asked()
+    assert await provider.asked(20) == "token-1"
+    assert provider.count == 1
 
-    async def refresh():
-        await go_on.wait()
-        return metadata(1)
 
-    source = SessionCredentials(session_with(refresh, minutes=12))  # they are refreshed from 15 minutes before the end
-    first, second = waiting_for(source, 2)
-    assert (await second).session_token == "token-0"
-    go_on.set()
-    assert (await first).session_token == "token-1"
+@pytest.mark.asyncio
+async def test_a_provider_that_gave_nothing_later_is_asked_again_when_half_of_what_was_left_is_over():
+    provider = Provider(left=800)
+    await provider.asked(50)
+    assert provider.count == 1
+    await provider.after(399, 50)
+    assert provider.count == 1
+    await provider.after(2, 50)
+    assert provider.count == 2
+    await provider.after(198, 50)
+    assert provider.count == 2
+    await provider.after(2, 50)
+    assert provider.count == 3
+
+
+@pytest.mark.asyncio
+async def test_credentials_that_last_for_less_than_aiobotocore_asks_for_are_used_for_half_of_their_time():
+    provider = Provider(left=900, gives=900)  # as those of a role that is assumed for 15 minutes
+    await provider.after(1, 50)
+    assert provider.count == 1
+    await provider.after(449, 50)
+    assert provider.count == 1
+    await provider.after(2, 50)
+    assert provider.count == 2
+
+
+@pytest.mark.asyncio
+async def test_nothing_is_asked_for_before_the_last_15_minutes():
+    provider = Provider(left=901)
+    await provider.asked(50)
+    assert provider.count == 0
+
+
+@pytest.mark.asyncio
+async def test_a_refresh_that_fails_ahead_of_time_is_nobodys_error_and_tried_later():
+    provider = Provider(left=800)
+    provider.fails = True
+    assert await provider.asked(50) == "token-0"
+    assert provider.count == 1
+    assert await provider.after(401, 50) == "token-0"
+    assert provider.count == 2
+
+
+@pytest.mark.asyncio
+async def test_credentials_that_have_expired_are_waited_for_and_their_failure_is_told():
+    provider = Provider(left=-1, gives=3600)
+    provider.fails = True
+    with pytest.raises(ConfigurationError, match="the vault is sealed"):
+        await provider.asked()
+    provider.fails = False
+    assert await provider.asked() == "token-2"
+
+
+@pytest.mark.asyncio
+async def test_what_somebody_else_refreshed_is_used():
+    provider = Provider(left=3600, gives=3600)
+    assert await provider.asked() == "token-0"
+    await provider.session._credentials._protected_refresh(is_mandatory=True)
+    assert await provider.asked() == "token-1"
+
+
+@pytest.mark.asyncio
+async def test_closing_ends_a_refresh_that_is_under_way():
+    provider = Provider(left=500)
+    provider.go_on.clear()
+    before = asyncio.all_tasks()
+    await provider.asked()
+    assert len(asyncio.all_tasks() - before) == 1
+    await provider.source.close()
+    assert asyncio.all_tasks() == before
+
+
+@pytest.mark.asyncio
+async def test_a_transport_leaves_no_refresh_behind(connect, server, get_item):
+    before = asyncio.all_tasks()
+    provider = Provider(left=500)
+    provider.go_on.clear()
+    transport = await connect(credentials=None, aio_session=provider.session)
+    await transport.send(get_item)
+    assert server.requests[0].headers["x-amz-security-token"] == "token-0"
+    await transport.close()
+    refreshes = [each for each in asyncio.all_tasks() - before if "refresh" in repr(each)]
+    assert (provider.count, refreshes) == (1, [])
+
+
+@pytest.mark.asyncio
+async def test_a_transport_that_cannot_open_leaves_no_refresh_behind(connect):
+    before = asyncio.all_tasks()
+    provider = Provider(left=500)
+    provider.go_on.clear()
+    with pytest.raises(ConfigurationError):
+        await connect(credentials=None, aio_session=provider.session, config={"connector_args": {"pool_timeout": 1}})
+    assert asyncio.all_tasks() == before
 
 
 @pytest.mark.asyncio

@@ -65,8 +65,10 @@ if TYPE_CHECKING:
         changed,
         changes,
         difference,
+        key_of_item,
         known,
         older_item,
+        stored_as_read,
     )
     from dynamap_async.models.uniques import Unique, UniqueFields, key_text
 
@@ -138,6 +140,7 @@ __all__ = [
     "is_remembered",
     "is_whole",
     "key_from_values",
+    "key_of_item",
     "key_text",
     "kind_error",
     "known",
@@ -147,6 +150,7 @@ __all__ = [
     "remember",
     "remember_texts",
     "start_number",
+    "stored_as_read",
     "stored_empty",
     "take_over",
     "template",
@@ -181,7 +185,8 @@ _HOMES: Final = {
     "sharing.kinds": "Kinds decode_mixed kind_error",
     "sharing.table": "BY_KEYS UNMARKED ByKeys Kind Prefix Table Unmarked",
     "state": "forget is_remembered is_whole remember remember_texts",
-    "stored_values": "REMOVED Changes Known Removed changed changes difference known older_item",
+    "stored_values": "REMOVED Changes Known Removed changed changes difference key_of_item known older_item "
+    "stored_as_read",
     "uniques": "Unique UniqueFields key_text",
 }
 """Module -> the names that are imported from it when they are used first."""

@@ -20,6 +20,9 @@ from dynamap_async.errors import EncodeError
 PRESENCE: Final = "__dynamap_presence_of_"
 """What the names of these validators begin with."""
 
+COMPUTES: Final = "__dynamap_computes__"
+"""The name of the validator that computes keys."""
+
 ItemT = TypeVar("ItemT", bound=BaseModel)
 
 

@@ -114,17 +114,19 @@ class ItemCodec(Generic[M]):
             for stored, role in _key_checks(table)
             if stored in stored_fields and _may_misfit(stored_fields[stored][2])
         ]
-        self._key_names = table.keys.names if table is not None else ()
-        self.key_fields: Final = tuple(stored_fields[name][0] for name in self._key_names if name in stored_fields)
+        self.key_names: Final = table.keys.names if table is not None else ()
+        """The stored names of the attributes that make the table's key."""
+        self.key_fields: Final = tuple(stored_fields[name][0] for name in self.key_names if name in stored_fields)
         """The names of the fields that make the table's key."""
         self._rename = for_own_init(model)
         self._page: Callable[[list[dict[str, Any]]], list[M]] | None = None
-        self.snapshots: Snapshots = Snapshots(model, fields, from_json=not self.shards.of)
+        key = [stored_fields[name][2] for name in self.key_names if name in stored_fields]
+        self.snapshots: Snapshots = Snapshots(model, fields, key, from_json=not self.shards.of)
         """Takes the remembered states of instances that are decoded."""
         self._remembers = table is not None
         self._met_older = False
         """Whether the page that was decoded last held items of older versions, and so the next one may."""
-        self._kept = {*self._key_names, *(stored for stored, _, _ in self._key_checks)}
+        self._kept = {*self.key_names, *(stored for stored, _, _ in self._key_checks)}
 
     @cached_property
     def _older_pages(self) -> OlderPages | None:
@@ -258,7 +260,7 @@ class ItemCodec(Generic[M]):
         finally:
             OMISSIONS.reset(token)
         if partial:
-            self.snapshots.mark_partial(page)
+            self.snapshots.mark_partial(page, items)
         elif self._remembers and older is None:
             self.snapshots.take(page, values, items, whole=whole)
         elif self._remembers and older is not None:
@@ -305,7 +307,7 @@ class ItemCodec(Generic[M]):
         """Record of a page with older items what is stored: of upgraded ones, the older version."""
         self._met_older = True in older
         if False not in older:
-            self.snapshots.take_as_stored(page, items)
+            self.snapshots.take_as_stored(page, values, items)
             return
         self.snapshots.take(page, values, items, whole=whole)
         for made, item, is_older in zip(page, items, older, strict=True):
@@ -354,7 +356,7 @@ class ItemCodec(Generic[M]):
                 continue
             valid.append(made)
             if partial:
-                self.snapshots.mark_partial([made])
+                self.snapshots.mark_partial([made], [item])
             elif self._remembers:
                 self.snapshots.take([made], [values], [present], whole=omissions.number == unknown)
                 if present is not item:
@@ -365,7 +367,7 @@ class ItemCodec(Generic[M]):
 
     def shown_key(self, item: WireItem) -> dict[str, Any]:
         """Return the key of a stored item as stored name -> Python value."""
-        return readable_key(item, self._key_names)
+        return readable_key(item, self.key_names)
 
     def failure(self, item: WireItem, error: Exception) -> ItemValidationError:
         """Return the error of a stored item, or of a part of one, that does not fit the model."""

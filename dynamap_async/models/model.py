@@ -12,14 +12,14 @@ from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from dynamap_async import codec
 from dynamap_async.errors import ModelDefinitionError, OperationError, UnassignedFieldError
 from dynamap_async.errors.habits import MODEL_NAMES, no_attribute
-from dynamap_async.models.assigned import UNASSIGNED, assigned_of, validators_of, without_stand_ins
+from dynamap_async.models.assigned import COMPUTES, UNASSIGNED, assigned_of, validators_of, without_stand_ins
 from dynamap_async.models.callers import caller_names
 from dynamap_async.models.converters import IncompleteModelError
 from dynamap_async.models.definition import Definition, define
 from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.instances import keep_hash
 from dynamap_async.models.items import ItemCodec
-from dynamap_async.models.keys.computed import COMPUTES, Computed, ThreadDepth, complete, install, validator_of
+from dynamap_async.models.keys.computed import Computed, ThreadDepth, complete, install, validator_of
 from dynamap_async.models.markers import BareMarkerError, attr, declared_template, template
 from dynamap_async.models.settings import (
     INDEXES,

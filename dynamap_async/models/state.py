@@ -20,9 +20,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from enum import Enum
+from functools import cached_property
 from itertools import repeat
 from operator import add, attrgetter, itemgetter
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import BaseModel
 
@@ -33,11 +34,15 @@ from dynamap_async.models.mutability import Mutability
 from dynamap_async.native import JSON_ITEM, json_of
 from dynamap_async.wire import WireItem
 
+if TYPE_CHECKING:
+    from dynamap_async.models.keys.spelling import KeySpelling
+
 SLOTS: Final = ("__dynamap_values__", "__dynamap_parts__", "__dynamap_unvalidated__")
 """Where an instance keeps its state, out of reach of Pydantic.
 
 The first two are what was stored: fixed values, or all as JSON text; and the others. The third names the fields that
-were assigned since they were validated. Only the third is looked at before a put, so a part of an item is marked there.
+were assigned since they were validated. Only the third is looked at before a put, so a part of an item is marked there,
+and an item whose stored key the library would spell otherwise.
 """
 
 
@@ -55,32 +60,55 @@ class _Mark(Enum):
     """Stands for a field without a value, or an attribute that the item does not have."""
     PARTIAL = "partial"
     """The state of an instance that was read from a part of its item."""
+    RESPELLED = "respelled"
+
+
+RESPELLED: Final[frozenset[Any]] = frozenset((_Mark.RESPELLED,))
+"""Stands among the names of unvalidated fields where the key is stored in another form than the library writes."""
 
 
 class Snapshots:
     """Records the states of one model's instances, a page at a time."""
 
-    def __init__(self, model: type[BaseModel], fields: Sequence[FieldPlan], *, from_json: bool) -> None:
+    def __init__(
+        self, model: type[BaseModel], fields: Sequence[FieldPlan], key: Sequence[FieldPlan], *, from_json: bool
+    ) -> None:
         """Describe the states.
 
         Args:
             model: the class.
             fields: its fields.
+            key: those of the table's key.
             from_json: whether items that are still their JSON are decoded as they are.
         """
         self._set_values = _setter(model, 0)
         self._set_parts = _setter(model, 1)
+        self._set_unvalidated = _setter(model, 2)
         # A validator that sees the item before Pydantic did may have changed it, and extras are no fields.
         self._compact = rewrites(model) or model.model_config.get("extra") == "allow"
+        # Of a key whose values can change, nothing else is kept that tells it.
+        self._compact |= any(field.mutability is not Mutability.FIXED for field in key)
         self.fixed: tuple[str, ...] = tuple(field.name for field in fields if field.mutability is Mutability.FIXED)
         """The fields whose values never change in place."""
         self.own: tuple[str, ...] = tuple(field.name for field in fields if field.mutability is Mutability.OWN)
         """The fields whose decoded values are kept."""
         self.shared: tuple[FieldPlan, ...] = tuple(field for field in fields if field.mutability is Mutability.SHARED)
         """The fields whose stored values are kept."""
+        self._model: Final = model
+        self._key: Final = key
+        self.key_places: tuple[tuple[str, int], ...] = tuple(
+            (field.name, self.fixed.index(field.name)) for field in key if field.name in self.fixed
+        )
+        """The fields of the key, with their places among the fixed ones."""
         self._keeps_json = from_json and bool(self.own or self.shared)
         self._get_fixed = _getter(self.fixed)
         self._get_own = _getter(self.own)
+
+    @cached_property
+    def _spelling(self) -> KeySpelling | None:
+        from dynamap_async.models.keys.spelling import key_spelling  # for models whose items are read
+
+        return key_spelling(self._model, self._key)
 
     def take(
         self, page: Sequence[BaseModel], values: Sequence[dict[str, Any]], items: Sequence[WireItem], *, whole: bool
@@ -94,17 +122,23 @@ class Snapshots:
             whole: whether decoding left nothing out that belongs to a nested value.
         """
         if self._compact or not whole:
-            self.take_as_stored(page, items)
+            self.take_as_stored(page, values, items)
             return
-        if len(page) == 1 and self._take_one(page[0], values[0], items[0]):
-            return
-        attributes = list(map(_attributes, page))
-        try:
-            _each(self._set_values, page, map(self._get_fixed, attributes))
-        except KeyError:  # a field that the session gives a value has none
-            _each(self._set_values, page, _by_name(attributes, self.fixed))
-        if self._keeps_json and self._take_json(page, items):
-            return
+        if len(page) != 1 or not self._take_one(page[0], values[0], items[0]):
+            attributes = list(map(_attributes, page))
+            try:
+                _each(self._set_values, page, map(self._get_fixed, attributes))
+            except KeyError:  # a field that the session gives a value has none
+                _each(self._set_values, page, _by_name(attributes, self.fixed))
+            if (self.own or self.shared) and not (self._keeps_json and self._take_json(page, items)):
+                self._take_parts(page, values, items)
+        if self._spelling is not None:
+            self._note_keys(self._spelling, page, values, items)
+
+    def _take_parts(
+        self, page: Sequence[BaseModel], values: Sequence[dict[str, Any]], items: Sequence[WireItem]
+    ) -> None:
+        """Record what can change as it was decoded, or as it is stored."""
         if self.shared:
             own, shared = _by_name(values, self.own), _stored(items, [field.stored for field in self.shared])
             _each(self._set_parts, page, map(_joined, own, shared) if self.own else shared)
@@ -113,6 +147,18 @@ class Snapshots:
                 _each(self._set_parts, page, map(self._get_own, values))
             except KeyError:  # an attribute is absent
                 _each(self._set_parts, page, _by_name(values, self.own))
+
+    def _note_keys(
+        self,
+        spelling: KeySpelling,
+        page: Sequence[BaseModel],
+        values: Sequence[dict[str, Any]],
+        items: Sequence[WireItem],
+    ) -> None:
+        """Record as they are stored the items whose keys the library would spell otherwise."""
+        for at in spelling.others(page, values, items):
+            remember(page[at], items[at])
+            self._set_unvalidated(page[at], RESPELLED)
 
     def _take_json(self, page: Sequence[BaseModel], items: Sequence[Any]) -> bool:
         """Record the JSON of what can change; return False where an item is none, or has too much of it."""
@@ -124,14 +170,19 @@ class Snapshots:
         _each(self._set_parts, page, texts)
         return True
 
-    def take_as_stored(self, page: Sequence[BaseModel], items: Sequence[WireItem]) -> None:
+    def take_as_stored(
+        self, page: Sequence[BaseModel], values: Sequence[dict[str, Any]], items: Sequence[WireItem]
+    ) -> None:
         """Record the stored items of a page of new instances, whatever their fields are.
 
         Args:
             page: the instances.
+            values: what each was made of: field name -> decoded value.
             items: the stored items.
         """
         _each(self._set_values, page, map(_compacted, items))
+        if self._spelling is not None:
+            self._note_keys(self._spelling, page, values, items)
 
     def _take_one(self, item: BaseModel, values: dict[str, Any], stored: Any) -> bool:
         """Record one instance; return False if it is not like most. It costs a third of a page of one."""
@@ -149,11 +200,18 @@ class Snapshots:
             self._set_parts(item, parts)
         return True
 
-    def mark_partial(self, page: Iterable[BaseModel]) -> None:
-        """Record that instances were read from parts of their items."""
-        for item in page:
-            self._set_values(item, _Mark.PARTIAL)
-            _slots(type(item))[2].__set__(item, _Mark.PARTIAL)
+    def mark_partial(self, page: Sequence[BaseModel], items: Sequence[WireItem]) -> None:
+        """Record that instances were read from parts of their items: of these, their keys.
+
+        Args:
+            page: the instances.
+            items: the stored items, or parts of them.
+        """
+        for made, item in zip(page, items, strict=True):
+            values = tuple([vars(made).get(field.name, _Mark.MISSING) for field in self._key])
+            self._set_values(made, _Mark.PARTIAL)
+            self._set_parts(made, (values, tuple([item.get(field.stored) for field in self._key])))
+            self._set_unvalidated(made, _Mark.PARTIAL)
 
 
 def rewrites(model: type[BaseModel]) -> bool:
@@ -196,7 +254,7 @@ def is_whole(item: BaseModel) -> bool:
 
 
 def unvalidated(item: BaseModel, use: str) -> frozenset[str]:
-    """Return the names of the fields that were assigned since the instance was validated.
+    """Return the names of the fields that were assigned since the instance was validated, with ``RESPELLED`` perhaps.
 
     Args:
         item: an instance that is about to be written.
@@ -241,7 +299,11 @@ def mark_assigned(item: BaseModel, name: str) -> None:
 
 def mark_validated(item: BaseModel) -> None:
     """Record that all values of an instance are validated."""
-    _clear(_slots(type(item))[2], item)
+    slot = _slots(type(item))[2]
+    if _Mark.RESPELLED in (_held(slot, item) or ()):
+        slot.__set__(item, RESPELLED)
+    else:
+        _clear(slot, item)
 
 
 def hand_over(source: BaseModel, copy: BaseModel) -> None:

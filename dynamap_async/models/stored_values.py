@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
 from pydantic import BaseModel
 
+from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.models.definition import Definition
-from dynamap_async.models.state import present, state_of
-from dynamap_async.wire import AttributeValue, WireItem
+from dynamap_async.models.items import Encoded
+from dynamap_async.models.state import compact, present, state_of
+from dynamap_async.wire import AttributeValue, WireItem, WireKey
 
 
 class Removed(Enum):
@@ -235,3 +238,83 @@ def _known_of_parts(definition: Definition[Any], values: Sequence[Any], parts: S
         return Known(codec.encode_values(fixed), shared)
     held = {name: value for name, value in before.__dict__.items() if name in names}
     return Known(codec.encode_values({**fixed, **held}), shared)
+
+
+def key_of_item(item: BaseModel, definition: Definition[Any]) -> WireKey:
+    """Return the key of an instance: of one that was read or written, that under which its item is stored.
+
+    Args:
+        item: an instance.
+        definition: its model.
+
+    Raises:
+        EncodeError: a key value is of the wrong type, empty or too long.
+        OperationError: the instance was given another key since it was read or written.
+    """
+    state = state_of(item)
+    stored = _stored_key(state, definition)
+    if stored is not None:
+        with suppress(EncodeError):  # one that cannot be written may have been read
+            if definition.key_of(item) == stored:
+                return stored
+    if changed := _changed_keys(item, state, definition):
+        model, is_one = definition.model.__name__, len(changed) == 1
+        raise OperationError(
+            f"{model}.{' and '.join(changed)} {'is' if is_one else 'are'} part of the item's key and "
+            f"{'was' if is_one else 'were'} changed, but a stored item keeps its key. Create a new item and delete the "
+            f"old one in a transaction: tx.create({model}(...)); tx.delete({model}, old key)"
+        )
+    return definition.key_of(item) if stored is None else stored
+
+
+def stored_as_read(item: BaseModel, definition: Definition[Any], encoded: Encoded) -> Encoded:
+    """Return an encoded item with its key as it is stored, unless the instance was given another one since.
+
+    Args:
+        item: an instance that was read or written, with a key that the library spells otherwise.
+        definition: its model.
+        encoded: the item, as the library spells it.
+    """
+    state = state_of(item)
+    stored = _stored_key(state, definition)
+    if stored is None or _changed_keys(item, state, definition):
+        return encoded
+    text = compact(orjson.dumps({**orjson.loads(encoded[1]), **stored}))
+    return {**encoded[0], **stored}, text, None
+
+
+def _stored_key(state: tuple[Any, Any], definition: Definition[Any]) -> WireKey | None:
+    """Return the key under which the item of an instance is stored; None where it is spelled as the library does."""
+    values, parts = state
+    if isinstance(values, tuple) or values is None:
+        return None
+    names = definition.items.key_names
+    found = (
+        orjson.loads(values) if isinstance(values, bytes) else dict(zip(names, parts[1] if parts else (), strict=False))
+    )
+    key = {name: value for name in names if (value := found.get(name)) is not None}
+    return key if len(key) == len(names) else None
+
+
+def _changed_keys(item: BaseModel, state: tuple[Any, Any], definition: Definition[Any]) -> list[str]:
+    """Return the names of those fields of an instance's key that have other values than it was read or written with."""
+    codec, (values, parts), now = definition.items, state, item.__dict__
+    if isinstance(values, tuple):
+        return [name for name, place in codec.snapshots.key_places if values[place : place + 1] != (now.get(name),)]
+    before: Mapping[str, Any] = {}
+    if isinstance(values, bytes):
+        before = _read_again(orjson.loads(values), definition)
+    elif parts:
+        before = present(codec.key_fields, parts[0])
+    return [name for name in codec.key_fields if name in before and before[name] != now.get(name)]
+
+
+def _read_again(stored: WireItem, definition: Definition[Any]) -> Mapping[str, Any]:
+    """Return field name -> value of what a stored item is read as; of its key, where the item cannot be read."""
+    codec = definition.items
+    try:
+        present = stored if codec.upgrades is None else codec.upgrades.upgraded(stored)
+        read: Mapping[str, Any] = vars(codec.validated(codec.values(present)))
+    except Exception:  # noqa: BLE001 - whatever the model's own code raises: it was pickled by other code
+        return {field.name: field.of_stored(stored[field.stored]) for field in definition.key_fields()}
+    return read

@@ -20,13 +20,14 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from dynamap_async.errors import EncodeError
+from dynamap_async.models.assigned import COMPUTES
 from dynamap_async.models.constraints import Constraint, constraint_of, fields_validator
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.instances import give
 from dynamap_async.models.items import ItemCodec
-from dynamap_async.models.keys.computed import COMPUTES, Computed
+from dynamap_async.models.keys.computed import Computed
 from dynamap_async.models.mutability import IMMUTABLE, Mutability
-from dynamap_async.models.state import mark_validated, unvalidated
+from dynamap_async.models.state import RESPELLED, mark_validated, unvalidated
 from dynamap_async.wire import WireItem
 
 M = TypeVar("M", bound=BaseModel)
@@ -110,8 +111,10 @@ class Validation(Generic[M]):
             return True
         return False
 
-    def before_put(self, item: M, use: str) -> None:
+    def before_put(self, item: M, use: str) -> bool:
         """Validate the assigned values and the mutable ones of an instance that is written as a whole.
+
+        Return whether it was read from an item whose stored key may be in a form of its own.
 
         Args:
             item: the instance. What validation makes of assigned values becomes its own.
@@ -121,18 +124,19 @@ class Validation(Generic[M]):
             EncodeError: a value is refused; the error names the model, the key and each field.
             OperationError: the instance was read from a part of its item.
         """
-        assigned = unvalidated(item, use)
-        if assigned:
+        names = unvalidated(item, use)
+        if names and (assigned := names - RESPELLED):
             self._validate(item, assigned, self.judged)
             mark_validated(item)
         elif self.judged:
             doubtful = self.judged if self._refuses(item.__dict__) else self._judged_by_code
             if doubtful:
-                self._validate(item, assigned, doubtful)
+                self._validate(item, frozenset(), doubtful)
+        return bool(names) and not names.isdisjoint(RESPELLED)
 
     def before_save(self, item: M, use: str) -> None:
         """Validate the assigned values of an instance; arguments and errors are those of ``before_put``."""
-        if assigned := unvalidated(item, use):
+        if assigned := unvalidated(item, use) - RESPELLED:
             self._validate(item, assigned, ())
             mark_validated(item)
 

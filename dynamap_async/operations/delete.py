@@ -9,7 +9,7 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition
-from dynamap_async.models import Definition, KeyValue, Model, WriteKind, definition_of, is_whole, known
+from dynamap_async.models import Definition, KeyValue, Model, WriteKind, definition_of, is_whole, key_of_item, known
 from dynamap_async.operations.automatic_values import carried_version, same_version
 from dynamap_async.operations.put import Put
 from dynamap_async.operations.transactions import ExactlyOnce
@@ -34,8 +34,9 @@ R = TypeVar("R", default=None)
 class Delete(WholeItemWrite[R], Generic[R]):
     """Remove an item, named by an instance or by its key. Removing one that does not exist is no error.
 
-    An instance of a versioned model removes only the version that it was read with; a key removes any. The result is
-    None, or with ``returning="old"`` the item that was removed, None where there was none: see ``Put``.
+    An instance that was read removes the item under its stored key, and of a versioned model only the version that it
+    was read with; a key removes any. One that was given another key since is refused. The result is None, or with
+    ``returning="old"`` the item that was removed, None where there was none: see ``Put``.
 
     Cost: one DeleteItem; one write unit per KB of the item that was there, at least one.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
@@ -106,7 +107,8 @@ class Delete(WholeItemWrite[R], Generic[R]):
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
-            OperationError: the number of key values does not fit, or there is no such result.
+            OperationError: the number of key values does not fit, the instance was given another key since it was read,
+                or there is no such result.
             ExpressionError: the condition is not about this model.
         """
         values = tuple(value for value in (partition, sort) if value is not None)
@@ -124,7 +126,7 @@ class Delete(WholeItemWrite[R], Generic[R]):
         elif values:
             raise OperationError(f"delete(item) takes no key values: {type(target).__name__}'s key is in the item")
         else:
-            self._key = self._definition.key_of(self._item)
+            self._key = key_of_item(self._item, self._definition)
             if self._definition.version is not None:
                 self._expected = carried_version(self._item, self._definition)
         self._conditions = stored_conditions(self._definition.model, () if where is None else (where,))
@@ -147,7 +149,7 @@ class Delete(WholeItemWrite[R], Generic[R]):
         """Return what is known of the stored item: what was stored when the instance was read or written."""
         if self._item is None or not is_whole(self._item):
             return UNKNOWN
-        return known(self._item, self._definition).item
+        return known(self._item, self._definition).stored
 
     def after(self, before: Stored) -> None:
         """None: the item is gone.

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar, final
 
-from dynamap_async import planning
+from dynamap_async import models, planning
 from dynamap_async.errors import ItemNotFoundError, OperationError, ServiceError
 from dynamap_async.models import KeyValue, Model, definition_of, take_over
 from dynamap_async.operations.operation import SingleRequest, key_values, not_found
 from dynamap_async.planning import Context
 from dynamap_async.request import PartOfAnswer, Request, Target
-from dynamap_async.wire import Body
+from dynamap_async.wire import Body, WireKey
 
 M = TypeVar("M", bound=Model)
 M_co = TypeVar("M_co", bound=Model, covariant=True)
 R_co = TypeVar("R_co", covariant=True)
+ReadT = TypeVar("ReadT", bound="_ItemRead[Any, Any]")
 
 
 class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
@@ -110,6 +111,17 @@ class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
         return ItemNotFoundError(f"there is no {model} with {spelled}; find() gives None instead", model=model, key=key)
 
 
+def read_under(read: ReadT, key: WireKey) -> ReadT:
+    """Return the same read of the item that is stored under a key, however that is spelled.
+
+    Args:
+        read: the read.
+        key: the key, in wire form.
+    """
+    table = read._definition.table_name(key, "read")  # noqa: SLF001 - of this module
+    return read._with_members(_key=key, _table=table)  # noqa: SLF001 - of this module
+
+
 @final
 class Find(_ItemRead[M_co, M_co | None], Generic[M_co]):
     """Read one item; the result is None where there is none.
@@ -144,7 +156,9 @@ class Get(_ItemRead[M, M], Generic[M]):
     @property
     def find(self) -> Find[M]:
         """The same read, of an item that may be absent."""
-        return Find(self._definition.model, *self._values, consistent_read=self._consistent, coalesce=self._coalesce)
+        model, values = self._definition.model, self._values
+        found: Find[M] = Find(model, *values, consistent_read=self._consistent, coalesce=self._coalesce)
+        return read_under(found, self._key)
 
     def result(self, response: Body, context: Context) -> M:
         """Return the item.
@@ -182,7 +196,7 @@ class Refresh(SingleRequest[M], Generic[M]):
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
-            OperationError: it is not an instance of a model, or its model is frozen.
+            OperationError: it is not an instance of a model, its model is frozen, or it was given another key since.
         """
         model = type(item)
         self._definition = definition_of(model)
@@ -194,7 +208,8 @@ class Refresh(SingleRequest[M], Generic[M]):
         self._item = item
         self._definition.require_table("read")
         values: list[Any] = [getattr(item, field.name) for field in self._definition.key_fields()]
-        self._find: Find[M] = Find(type(item), *values, consistent_read=True)
+        find: Find[M] = Find(type(item), *values, consistent_read=True)
+        self._find: Find[M] = read_under(find, models.key_of_item(item, self._definition))
 
     def __repr__(self) -> str:
         return f"Refresh({self._item!r})"

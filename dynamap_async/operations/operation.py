@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
+from dynamap_async.codec import decode_any
 from dynamap_async.errors import ItemNotFoundError, ServiceError
 from dynamap_async.expressions import Path, undeclared
 from dynamap_async.models import Definition, Model, definition_of
@@ -129,14 +130,17 @@ def part_of(name: str, request: Request) -> Part:
 
 
 def key_values(definition: Definition[Any], key: WireKey) -> dict[str, Any]:
-    """Return a wire key as field name -> Python value.
+    """Return a wire key as field name -> Python value, for messages.
 
     Args:
         definition: the model.
         key: the key, in wire form.
     """
-    fields = (definition.fields[definition.field_names[name]] for name in key)
-    return {field.name: field.of_stored(key[field.stored]) for field in fields}
+    fields = [definition.fields[definition.field_names[name]] for name in key]
+    try:
+        return {field.name: field.of_stored(key[field.stored]) for field in fields}
+    except ValueError:  # it was stored by another program, and is read by Pydantic
+        return {field.name: decode_any(key[field.stored]) for field in fields}
 
 
 def shown_key(key: Mapping[str, Any]) -> str:
@@ -160,7 +164,10 @@ def not_found(item: Model, definition: Definition[Any], error: ServiceError | No
     key = {field.name: getattr(item, field.name) for field in definition.key_fields()}
     spelled = ", ".join(f"{name}={value!r}" for name, value in key.items())
     found = ItemNotFoundError(
-        f"there is no {model} with {spelled} any more; session.put(item) writes it again", model=model, key=key
+        f"there is no {model} with {spelled} any more: it was deleted since it was read; "
+        "session.create(item) makes a new one of it",
+        model=model,
+        key=key,
     )
     if error is not None and error.outcome_unknown:
         found.outcome_unknown = True

@@ -21,6 +21,7 @@ from dynamap_async.models import (
     give,
     has_value,
     remember,
+    stored_as_read,
 )
 from dynamap_async.operations.automatic_values import carried_version, same_version, stamped
 from dynamap_async.operations.operation import Part
@@ -176,11 +177,12 @@ class Put(WholeItemWrite[R], Generic[M, R]):
     def _encode(self) -> None:
         """Take the instance as it is now."""
         definition = self._definition
-        definition.validation.before_put(self._item, "written")
+        respelled = definition.validation.before_put(self._item, "written")
         self._expected = None if definition.version is None else carried_version(self._item, definition)
         adds = self._number or definition.assigned or self._expected is not None
         self._stamps = stamped(self._item, definition, self._number) if adds else {}
-        wire, self._json, self._size = definition.items.encoded(self._item, self._stamps)
+        encoded = definition.items.encoded(self._item, self._stamps)
+        wire, self._json, self._size = stored_as_read(self._item, definition, encoded) if respelled else encoded
         self._wire, self._key = None, definition.plain_keys.of(wire)
 
     def _guards(self, context: Context) -> tuple[Condition, ...]:

@@ -34,6 +34,7 @@ from dynamap_async.models import (
     difference,
     give,
     is_remembered,
+    key_of_item,
     known,
     remember,
 )
@@ -108,7 +109,7 @@ class Save(Put[M, M], Generic[M]):
 
     def before(self) -> Stored:
         """Return what was stored when the instance was read or written; None for a new item."""
-        return None if self._before is None else self._before.older or self._before.item
+        return None if self._before is None else self._before.stored
 
     def after(self, before: Stored) -> Stored:
         """Return the item as it is stored after the write: what is stored until then, with what changed here.
@@ -134,7 +135,7 @@ class Save(Put[M, M], Generic[M]):
         codec = definition.items
         self._wire = {**codec.encode_values(self._item.__dict__), **codec.encode_extras(self._item)}
         self._stamps = {}
-        self._check_key(self._before)
+        self._key = key_of_item(self._item, definition)
         if self._differs(self._before):
             self._stamps = stamped(self._item, definition)
             self._wire = codec.encode(self._item, self._stamps)
@@ -146,16 +147,6 @@ class Save(Put[M, M], Generic[M]):
         """Return whether something changed; the version does not count, because it is the session's to change."""
         version = self._definition.version
         return bool(difference(before, self._stored).keys() - {version.stored if version is not None else None})
-
-    def _check_key(self, before: Known) -> None:
-        for name in self._definition.require_table("saved").keys.names:
-            if before.item.get(name) != self._stored.get(name):
-                model, field = self._definition.model.__name__, self._definition.field_names[name]
-                raise OperationError(
-                    f"{model}.{field} is part of the item's key and was changed, but a stored item keeps its key. "
-                    f"Create a new item and delete the old one in a transaction: tx.create({model}(...)); "
-                    f"tx.delete({model}, old key)"
-                )
 
     def _guards(self, context: Context) -> tuple[Condition, ...]:
         definition = self._definition
@@ -177,7 +168,7 @@ class Save(Put[M, M], Generic[M]):
         """
         if self._before is None:
             return super().request(context)
-        key = {name: self._stored[name] for name in self._definition.require_table("saved").keys.names}
+        key = self._key
         table = context.tables.full(self._definition.table_name(key, "saved"))
         conditions = (*self._guards(context), *self._conditions)
         if not self._changes:

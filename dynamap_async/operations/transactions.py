@@ -27,8 +27,8 @@ from dynamap_async.limits import (
     TRANSACTION_ACTIONS,
     TRANSACTION_BYTES,
 )
-from dynamap_async.models import Definition, KeyValue, Model, definition_of
-from dynamap_async.operations.get import Find, Get
+from dynamap_async.models import Definition, KeyValue, Model, definition_of, key_of_item
+from dynamap_async.operations.get import Find, Get, read_under
 from dynamap_async.operations.operation import Operation, Part, SingleRequest, key_values, part_of, shown_key
 from dynamap_async.operations.write import Stored, Write, write_request
 from dynamap_async.planning import Context, stored_conditions
@@ -713,10 +713,11 @@ class ThenGet(Operation[R_co], Generic[R_co]):
         """Return the read; of a new item that gets its key by being written, only after that."""
         write = self._write.actions[0]
         definition = write.definition
-        if write.item is not None:
-            values = [getattr(write.item, field.name) for field in definition.key_fields()]
+        if write.item is None:
+            key = write.wire_key()
+            values = list(key_values(definition, key).values())
         else:
-            target = write.request(Context()).target
-            values = [] if target is None else list(key_values(definition, target.key).values())
-        get: Operation[R_co] = Get(definition.model, *values, consistent_read=True)
-        return get
+            key = key_of_item(write.item, definition)
+            values = [getattr(write.item, field.name) for field in definition.key_fields()]
+        get: Get[Any] = Get(definition.model, *values, consistent_read=True)
+        return cast("Operation[R_co]", read_under(get, key))

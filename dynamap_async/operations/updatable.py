@@ -51,6 +51,7 @@ from dynamap_async.models import (
     definition_of,
     drops_empty,
     is_frozen,
+    key_of_item,
     must_be_there,
     start_number,
     stored_empty,
@@ -341,7 +342,7 @@ def update_spec(
 
     Raises:
         EncodeError: a key value is of the wrong type, empty or too long.
-        OperationError: the number of key values does not fit.
+        OperationError: the number of key values does not fit, or the instance was given another key since it was read.
     """
     values = tuple([value for value in (partition, sort) if value is not None])
     if not isinstance(subject, Model):
@@ -356,7 +357,7 @@ def update_spec(
     if values:
         raise OperationError(f"update(item) takes no key values: {type(subject).__name__}'s key is in the item")
     expected = None if definition.version is None else carried_version(subject, definition)
-    return UpdateSpec(definition=definition, key=definition.key_of(subject), item=subject, expected=expected)
+    return UpdateSpec(definition=definition, key=key_of_item(subject, definition), item=subject, expected=expected)
 
 
 class Updatable(Generic[M]):

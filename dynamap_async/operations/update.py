@@ -322,7 +322,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """Return what is known of the stored item: what was stored when the instance was read or written."""
         if self._spec.item is None or not is_whole(self._spec.item):
             return UNKNOWN
-        return known(self._spec.item, self.definition).item
+        return known(self._spec.item, self.definition).stored
 
     def after(self, before: Stored) -> Stored:
         """Return the unique attributes, and the key, as they are stored after the update.

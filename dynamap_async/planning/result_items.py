@@ -295,14 +295,17 @@ class TargetDecoder:
             ItemValidationError: items do not fit; the error carries the instances of those that do.
         """
         made: list[Any] = []
+        read: list[WireItem] = []
         failures: list[ItemValidationError] = []
         for item in items:
             try:
                 made.append(self._instance(item))
             except ItemValidationError as failure:
                 failures.append(failure)
+            else:
+                read.append(item)
         if self._snapshots is not None:
-            self._snapshots.mark_partial(made)
+            self._snapshots.mark_partial(made, read)
         if failures:
             raise ItemValidationError.of_call(failures, made)
         return made

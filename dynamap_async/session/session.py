@@ -407,7 +407,7 @@ class Session:
             ItemNotFoundError: the item is gone.
             ItemValidationError: the stored item does not fit the model.
             EncodeError: a key value is of the wrong type, empty or too long.
-            OperationError: it is not an instance of a model, or its model is frozen.
+            OperationError: it is not an instance of a model, its model is frozen, or it was given another key since.
             ServiceError: DynamoDB refused the request.
             TransportError: no answer came.
             SessionStateError: the session is not open, or belongs to another event loop.

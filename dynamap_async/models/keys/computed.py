@@ -16,7 +16,7 @@ from dynamap_async.codec import DECODE_ERRORS
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.models import templates
-from dynamap_async.models.assigned import UNASSIGNED
+from dynamap_async.models.assigned import COMPUTES, UNASSIGNED
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.markers import Role, declared_template
@@ -76,10 +76,6 @@ class Computed:
         """
         made = {name: self.built(name, values) for name in self.affected(changed)}
         return {name: text for name, text in made.items() if text is not UNASSIGNED}
-
-
-COMPUTES: Final = "__dynamap_computes__"
-"""The name of the validator that computes."""
 
 
 class ThreadDepth(threading.local):

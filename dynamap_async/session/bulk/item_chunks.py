@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, cast
 
 import orjson
 
-from dynamap_async.models import Definition, Model, definition_of, remember_texts
+from dynamap_async.models import Definition, Model, definition_of, key_of_item, remember_texts, stored_as_read
 from dynamap_async.operations import Delete, Put
 from dynamap_async.operations.delete import delete_of_key
 from dynamap_async.operations.put import indexes_without, put_of_encoded
@@ -124,8 +124,10 @@ class PlainPuts(PlainWrites):
 
     def part(self, subject: Any) -> PlainWrite:
         """Encode an instance."""
-        self._validate(subject, "written")
-        stored, text, size = self._encoded(subject)
+        respelled = self._validate(subject, "written")
+        stored, text, size = encoded = self._encoded(subject)
+        if respelled:
+            stored, text, size = stored_as_read(subject, self.definition, encoded)
         return PlainWrite(self, subject, self.keys.identity(self.table, stored), text, size)
 
     def operation(self, write: PlainWrite) -> Put[Any]:
@@ -155,10 +157,9 @@ class PlainDeletes(PlainWrites):
 
     def part(self, subject: Any) -> PlainWrite | None:
         """Encode the key."""
-        return self._removed(subject, [getattr(subject, name) for name in self.keys.fields])
+        return self._removed(subject, key_of_item(subject, self.definition))
 
-    def _removed(self, subject: Any, values: Sequence[Any]) -> PlainWrite | None:
-        key = self.keys.made(values)
+    def _removed(self, subject: Any, key: WireKey | None) -> PlainWrite | None:
         if key is None:
             return None
         return PlainWrite(self, subject, self.keys.identity(self.table, key), key=key)
@@ -177,7 +178,7 @@ class PlainDeletesByKey(PlainDeletes):
 
     def part(self, subject: Any) -> PlainWrite | None:
         """Encode the key."""
-        return self._removed(subject, subject if issubclass(type(subject), tuple) else (subject,))
+        return self._removed(subject, self.keys.made(subject if issubclass(type(subject), tuple) else (subject,)))
 
     def operation(self, write: PlainWrite) -> Delete:
         """Return it as a ``Delete``."""

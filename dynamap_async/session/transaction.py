@@ -5,12 +5,11 @@ Invariant: nothing is sent before the end of the block, and nothing at all if an
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Generator
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
-from dynamap_async.errors import SessionStateError
+from dynamap_async.errors import OperationError, SessionStateError
 from dynamap_async.expressions import Condition
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations import (
@@ -33,42 +32,65 @@ M = TypeVar("M")
 MA = TypeVar("MA", bound=Model)
 
 
-class TransactionUpdate(Updatable[M], Generic[M]):
-    """An update inside a transaction. It joins when it is made, and each method changes what was joined.
+class Recorded:
+    """What a transaction has recorded: it is sent when the block ends, and not by being awaited."""
 
-    So ``tx.update(Tweet, "ada", 7).add(Tweet.likes, 1)`` is complete as it stands, and is not awaited. Unlike
-    other updates it is no value: there is one, and it ends with the block.
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<recorded; sent when the block of the transaction ends>"
+
+    if not TYPE_CHECKING:  # checkers refuse to await it
+
+        def __await__(self) -> Generator[Any]:
+            raise SessionStateError(
+                "a transaction records, and sends all together when its block ends; write tx.put(...), tx.update(...) "
+                "and so on without await"
+            )
+
+
+_RECORDED: Final = Recorded()
+
+
+class TransactionUpdate(Updatable[M], Recorded, Generic[M]):
+    """An update inside a transaction. It joins when it is made, and what a method returns takes its place there.
+
+    So ``tx.update(Tweet, "ada", 7).add(Tweet.likes, 1)`` is complete as it stands, and is not awaited. As of other
+    updates, each method returns a new one; the one before it is out of the transaction, and refuses to be changed.
     """
 
-    __slots__ = ("_replace", "_spec")
+    __slots__ = ("_position", "_spec", "_transaction", "_update")
 
-    def __init__(self, spec: UpdateSpec, change: Callable[[Update[M, Any]], None]) -> None:
+    def __init__(self, transaction: Transaction, position: int, update: Update[M, Any]) -> None:
         """Describe an update; transactions make these.
 
         Args:
-            spec: what is changed until now.
-            change: called with the update whenever a method changes it.
+            transaction: what it joined.
+            position: which of the actions it is.
+            update: what is changed until now.
         """
-        self._spec = spec
-        self._replace = change
+        self._transaction = transaction
+        self._position = position
+        self._update = update
+        self._spec = update.spec
 
     def __repr__(self) -> str:
         return f"<TransactionUpdate {self._spec}>"
 
     def _with(self, spec: UpdateSpec) -> Self:
-        self._replace(Update[M, Any].of(spec))
-        self._spec = spec
-        return self
+        update = Update[M, Any].of(spec)
+        self._transaction._change(self._position, self._update, update)  # noqa: SLF001 - of this module
+        return type(self)(self._transaction, self._position, update)
 
 
 class Transaction:
     """Writes and checks that are carried out all or not at all: ``async with session.transaction() as tx``.
 
-    Its methods only record what to do, and are not awaited; items are taken as they are then, but those with hooks or a
-    number at the end of the block, when the hooks have run. Leaving the block sends them, and raises what
-    ``TransactWrite`` raises: TransactionCanceledError if one of them could not be done, and so none was. Versions and
-    timestamps of the instances move on then, not before. An exception inside the block sends nothing. A block without
-    actions sends nothing either.
+    Its methods only record what to do; to await one raises SessionStateError. Items are taken as they are then, but
+    those with hooks or a number at the end of the block, when the hooks have run. Leaving the block sends them, and
+    raises what ``TransactWrite`` raises: TransactionCanceledError if one of them could not be done, and so none was.
+    Versions and timestamps of the instances move on then, not before. An exception inside the block sends nothing. A
+    block without actions sends nothing either.
 
     Cost:
         As ``TransactWrite``: one TransactWriteItems; two write units per KB of each item, and the same for a check.
@@ -121,7 +143,7 @@ class Transaction:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        self._take(Put(item, where=where, read_first=read_first))
+        return self._take(Put(item, where=where, read_first=read_first))
 
     def create(self, item: Model, /, *, where: Condition | None = None) -> None:
         """Write an item that must not exist yet. See ``Create``.
@@ -143,7 +165,7 @@ class Transaction:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        self._take(Create(item, where=where))
+        return self._take(Create(item, where=where))
 
     def save(self, item: Model, /, *, where: Condition | None = None) -> None:
         """Write what changed of an item; one in which nothing changed must still be as it was. See ``Save``.
@@ -165,7 +187,7 @@ class Transaction:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        self._take(Save(item, where=where))
+        return self._take(Save(item, where=where))
 
     def replace(self, item: Model, /, *, where: Condition | None = None) -> None:
         """Write an item whatever version is stored. See ``Replace``.
@@ -187,7 +209,7 @@ class Transaction:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        self._take(Replace(item, where=where))
+        return self._take(Replace(item, where=where))
 
     @overload
     def delete(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None: ...
@@ -223,7 +245,7 @@ class Transaction:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        self._take(Delete(target, *key, where=where, read_first=read_first))
+        return self._take(Delete(target, *key, where=where, read_first=read_first))
 
     @overload
     def update(self, item: MA, /) -> TransactionUpdate[MA]: ...
@@ -251,11 +273,16 @@ class Transaction:
         """
         update: Update[Any, Any] = Update(subject, *key)
         self._take(update)
-        return TransactionUpdate(update.spec, partial(self._change, len(self._actions) - 1))
+        return TransactionUpdate(self, len(self._actions) - 1, update)
 
-    def _change(self, position: int, update: Update[Any, Any]) -> None:
+    def _change(self, position: int, before: Update[Any, Any], after: Update[Any, Any]) -> None:
         self._check()
-        self._actions[position] = update
+        if self._actions[position] is not before:
+            raise OperationError(
+                f"another update has taken the place of this one, {before!r}; go on with what its method returned: "
+                "update = update.set(...)"
+            )
+        self._actions[position] = after
 
     def check(
         self, model: type[Model], partition: KeyValue, sort: KeyValue | None = None, /, *, where: Condition
@@ -280,7 +307,7 @@ class Transaction:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConditionCheck.html
         """
-        self._take(Check(model, partition, sort, where=where))
+        return self._take(Check(model, partition, sort, where=where))
 
     def add(self, action: Write[Any], /) -> None:
         """Take any write or check as it is.
@@ -300,12 +327,13 @@ class Transaction:
         """
         self._check()
         check_action(len(self._actions), action)
-        self._take(action)
+        return self._take(action)
 
     def _take(self, action: Write[Any]) -> None:
         self._check()
         self._empty.check_one_more(self._actions, action)
         self._actions.append(action)
+        return _RECORDED  # type: ignore[return-value]  # None to checkers, so that they refuse to await it
 
     def _check(self) -> None:
         if not self._open:

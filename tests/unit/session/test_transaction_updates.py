@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from dynamap_async import Update
+from dynamap_async import Put, Update
 from dynamap_async.errors import ExpressionError, OperationError, OutOfRangeError, SessionStateError
 
 
@@ -23,12 +23,12 @@ def transacting(service):
     return taken
 
 
-async def test_update_joins_when_it_is_made_and_each_method_changes_what_joined(open_session, model, transacting):
+async def test_update_joins_when_it_is_made_and_what_a_method_returns_takes_its_place(open_session, model, transacting):
     async with open_session() as session, session.transaction() as tx:
         tx.put(model(sensor="s", at=1))
         update = tx.update(model, "s", 2)
         assert [type(action) for action in tx.actions][1:] == [Update]
-        assert update.add(model.value, 1) is update
+        update = update.add(model.value, 1)
         update.where(model.value < 9)
         tx.delete(model, "s", 3)
     [actions] = transacting
@@ -63,6 +63,39 @@ async def test_change_that_is_refused_leaves_the_update_as_it_was(open_session, 
             update.set(model.value, 5)
     [[action]] = transacting
     assert list(action["Update"]["ExpressionAttributeValues"].values()) == [{"N": "1"}]
+
+
+async def test_update_whose_place_another_has_taken_refuses_to_be_changed(open_session, model, transacting):
+    async with open_session() as session, session.transaction() as tx:
+        first = tx.update(model, "s", 2)
+        second = first.add(model.value, 1)
+        with pytest.raises(OperationError, match=r"another update has taken the place .* update = update.set\("):
+            first.where(model.value < 9)
+        assert str(first) != str(second)
+    [[action]] = transacting
+    assert "ConditionExpression" in action["Update"]
+    assert "ExpressionAttributeValues" in action["Update"]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        lambda tx, model: tx.put(model(sensor="s", at=1)),
+        lambda tx, model: tx.create(model(sensor="s", at=1)),
+        lambda tx, model: tx.save(model(sensor="s", at=1)),
+        lambda tx, model: tx.replace(model(sensor="s", at=1)),
+        lambda tx, model: tx.delete(model, "s", 1),
+        lambda tx, model: tx.check(model, "s", 1, where=model.value > 1),
+        lambda tx, model: tx.add(Put(model(sensor="s", at=1))),
+        lambda tx, model: tx.update(model, "s", 1).set(model.value, 1),
+    ],
+    ids=["put", "create", "save", "replace", "delete", "check", "add", "update"],
+)
+async def test_what_a_transaction_records_says_that_it_is_not_awaited(open_session, model, transacting, record):
+    with pytest.raises(SessionStateError, match="a transaction records, .* without await"):
+        async with open_session() as session, session.transaction() as tx:
+            await record(tx, model)
+    assert transacting == []
 
 
 async def test_update_ends_with_its_block(open_session, model, transacting):

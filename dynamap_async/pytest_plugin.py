@@ -157,6 +157,7 @@ def _dynamap_prepared(
         faults=dynamap_faults,
         requests=dynamap_requests,
         clock=_dynamap_clock,
+        missing=_missing,
         passed=lambda: _BROKEN not in request.node.stash,
     )
 
@@ -181,6 +182,21 @@ def _marked(request: pytest.FixtureRequest) -> tuple[list[type[Model]], list[Any
         models += _models(mark.kwargs.get("models", ()), "models")
         seeds += [mark.kwargs["seed"]] if mark.kwargs.get("seed") is not None else []
     return models, seeds
+
+
+def _missing(table: str) -> str:
+    """Return what to write so that a test has a table, by the name that its model declares."""
+    from dynamap_async.models import Model
+
+    waiting, names = [*Model.__subclasses__()], list[str]()
+    while waiting:
+        model = waiting.pop()
+        waiting += model.__subclasses__()
+        found = vars(model).get("__dynamap_definition__")  # of one that was used: no other was asked for
+        if found is not None and found.table is not None and found.table.name == table:
+            names.append(model.__name__)
+    named = ", ".join(sorted({*names})) or "..."
+    return f"this test has no table {table!r}: name its model, as in @pytest.mark.dynamap(models=[{named}])"
 
 
 def _models(given: Any, where: str) -> list[Any]:

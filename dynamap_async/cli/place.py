@@ -153,9 +153,9 @@ class Place:
         """Return a setting's value as it may be printed: an address without a password."""
         value = self.settings[name].value or "none"
         parts = urlsplit(value) if name == "endpoint_url" else None
-        return (
-            value if parts is None or "@" not in parts.netloc else value.replace(parts.netloc.rpartition("@")[0], "***")
-        )
+        if parts is None or "@" not in parts.netloc:
+            return value
+        return parts._replace(netloc=f"***@{parts.netloc.rpartition('@')[2]}").geturl()
 
 
 def place_of(

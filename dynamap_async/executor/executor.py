@@ -294,7 +294,8 @@ class Executor:
         if _running_loop() is not self._loop:
             raise SessionStateError(
                 "the session was opened on another event loop; open one session per event loop (a new one for each "
-                "asyncio.run). FastAPI's TestClient runs the application on an event loop in another thread: use "
+                "asyncio.run; in pytest, give the fixture that opens it the loop_scope of its tests). FastAPI's "
+                "TestClient runs the application on an event loop in another thread: use "
                 "httpx.AsyncClient(transport=httpx.ASGITransport(app)) instead, or open the session in the "
                 "application's lifespan"
             )

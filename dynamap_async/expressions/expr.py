@@ -23,6 +23,7 @@ from dynamap_async.limits import NESTING_LEVELS
 from dynamap_async.wire import AttributeValue, Tag
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from pydantic import BaseModel
 
     from dynamap_async.expressions.conditions import _UseAmpersand
@@ -240,6 +241,8 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         def __getitem__(self: Readable[tuple[Any, ...] | None], index: int, /) -> Expr[Any]: ...
         @overload
         def __getitem__(self: Readable[BaseModel | None], name: str, /) -> Expr[Any]: ...
+        @overload
+        def __getitem__(self: Readable[DataclassInstance | None], name: str, /) -> Expr[Any]: ...
 
     def __getitem__(self, part: Any, /) -> Any:
         """Return the expression of an element of a list or tuple, a key of a map, or a nested model's field."""

@@ -4,14 +4,14 @@ Invariant: a table is kept only if it is as it was made. So a test hands its tab
 answered, none changed a table, and all items that were left could be removed; all others are dropped.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import DynamapError, ServiceError
+from dynamap_async.errors import DynamapError, ResourceNotFoundError, ServiceError
 from dynamap_async.executor.consumed import METERED
 from dynamap_async.limits import BATCH_WRITE_REQUESTS
-from dynamap_async.request import Request, about_tables
+from dynamap_async.request import Request, about_tables, tables_of
 from dynamap_async.transport import Transport
 from dynamap_async.wire import Body
 
@@ -54,11 +54,15 @@ class WatchedTransport:
         transport: what it sends through.
         keys: the tables that are there; one is added when it is made, also if the answer was lost, and taken out when
             it is deleted.
+        missing: says what to do about a table that was asked for and is not there, by its full name.
     """
 
-    def __init__(self, transport: Transport, keys: dict[str, tuple[str, ...]]) -> None:
+    def __init__(
+        self, transport: Transport, keys: dict[str, tuple[str, ...]], missing: Callable[[str], str] | None = None
+    ) -> None:
         self._transport: Final = transport
         self._keys: Final = keys
+        self._missing: Final = missing
         self._unanswered = 0
         self.changed_tables: bool = False
         """Whether a request was to make, change or delete a table."""
@@ -85,8 +89,11 @@ class WatchedTransport:
         self._unanswered += 1
         try:
             answer = await self._transport.send(request)
-        except ServiceError:
+        except ServiceError as error:
             self._unanswered -= 1
+            if isinstance(error, ResourceNotFoundError) and self._missing is not None:
+                for table in [each for each in tables_of(request) if each not in self._keys]:
+                    error.add_note(self._missing(table))
             raise
         except BaseException:
             self._note(request)

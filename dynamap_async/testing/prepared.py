@@ -64,6 +64,8 @@ class Prepared:
     faults: Faults
     requests: RequestLog
     clock: FrozenClock
+    missing: Callable[[str], str] | None = None
+    """Says what to do about a table that the test asks for and has not named, by the name that its model declares."""
     passed: Callable[[], bool] = lambda: True
     """Tells, when the test is over, whether it passed; of one that did not, nobody knows what it has left behind."""
 
@@ -86,7 +88,7 @@ class Prepared:
         observers = _several(settings.pop("observer", ()))
         transport = self.place.transport(**connection)
         keys = dict(tables.keys)
-        making, testing = WatchedTransport(transport, keys), WatchedTransport(transport, keys)
+        making, testing = WatchedTransport(transport, keys), WatchedTransport(transport, keys, self._missing_in(tables))
         well = False
         await transport.open()
         try:
@@ -107,6 +109,10 @@ class Prepared:
                         await _drop(keeper, dropped)
             finally:
                 await transport.close()
+
+    def _missing_in(self, tables: Kept) -> Callable[[str], str] | None:
+        told = self.missing
+        return None if told is None else lambda table: told(table.removeprefix(tables.prefix))
 
     async def _prepare(self, transport: Transport, settings: Mapping[str, Any], *, creates: bool) -> None:
         """Create the tables, unless there are some that were kept, and write the seeds."""

@@ -37,6 +37,11 @@ _LARGE_BYTES = 128 * 2**10
 """From this size on, an answer may take more than 2 ms to parse."""
 _ANY = Credentials(access_key_id="local", secret_access_key="local")  # noqa: S106 - no engine verifies it
 """The access key for an engine of this machine where no other is found: it takes any, and needs one."""
+_SECRET_LENGTH = 16
+"""The shortest that an access key of AWS's may be, and so all that is secret is.
+
+Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_AccessKey.html
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,9 +227,12 @@ class WireTransport:
 
 
 def _without_secrets(message: str, used: Credentials) -> str:
-    """Return a message of the service's without the credentials: it may quote the headers that it refuses."""
+    """Return a message of the service's without the credentials: it may quote the headers that it refuses.
+
+    Shorter ones are made up, for an engine on this machine, and may be a part of any word.
+    """
     for secret in (used.access_key_id, used.secret_access_key, used.session_token):
-        message = message.replace(secret, "...") if secret else message
+        message = message.replace(secret, "...") if secret and len(secret) >= _SECRET_LENGTH else message
     return message
 
 

@@ -1,6 +1,7 @@
 """Models as users write them: what right.py, wrong.py and the run-time tests are about. Also imported and run."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -41,6 +42,11 @@ class Address(Model):
     geo: Attr[Geo | None] = attr(default=None)
 
 
+@dataclass
+class Boxed:
+    colour: str
+
+
 class Plain(BaseModel):
     colour: str
 
@@ -62,6 +68,7 @@ class Tweet(Model, table="tweets"):
     counts: Attr[dict[str, int]] = attr(default_factory=dict)
     pair: Attr[tuple[int, str] | None] = attr(default=None)
     plain: Attr[Plain | None] = attr(default=None)
+    boxed: Attr[Boxed | None] = attr(default=None)
     seen_at: Attr[datetime | None] = attr(default=None, stored_as=EPOCH_MILLISECONDS)
     expires_at: TimeToLive[datetime | None] = attr(default=None)
     version: Version[int] = attr(default=0)

@@ -280,6 +280,7 @@ def nested_paths() -> None:
     assert_type(Tweet.counts["a"] > 4, Condition)
     assert_type(Tweet.pair[0] == 3, Condition)
     assert_type(Tweet.plain["colour"] == "red", Condition)
+    assert_type(Tweet.boxed["colour"] == "red", Condition)
 
 
 def conditions() -> None:

@@ -170,6 +170,7 @@ def nested_paths() -> None:
     Tweet.counts["a"] > "b"  # error
     Tweet.counts[0]  # error
     Tweet.plain[0]  # error
+    Tweet.boxed[0]  # error
     Tweet.likes[0]  # error
     path(Tweet.likes)  # error: it is no document
     wrong: Expr[Geo] = path(Tweet.address)  # error

@@ -172,6 +172,45 @@ OVERRIDDEN_WRONGLY = {
 }
 
 
+def test_a_table_that_no_marker_names_is_told_with_the_marker_to_write(run, pytester):
+    calls = {
+        "get": 'dynamap_session.get(Account, "ada")',
+        "put": 'dynamap_session.put(Account(owner="ada"))',
+        "update": 'dynamap_session.update(Account, "ada").set(Account.balance, 1)',
+        "query": 'dynamap_session.query(Account).where(Account.owner == "ada")',
+        "scan": "dynamap_session.scan(Account).page(size=5)",
+        "many": 'dynamap_session.get_many(Account, ["ada", "bob"])',
+    }
+    tests = [f"async def test_{name}(dynamap_session): await {call}" for name, call in calls.items()]
+    text = ACCOUNTS.format(imports="", mark="").replace("models=[Account]", "") + "\n".join(tests)
+    pytester.makepyfile(text)
+    result = run("--asyncio-mode=auto", "--tb=short")
+    result.assert_outcomes(failed=len(calls))
+    told = "this test has no table 'accounts': name its model, as in @pytest.mark.dynamap(models=[[]Account[]])"
+    result.stdout.fnmatch_lines([f"*{told}"] * len(calls))
+
+
+def test_a_session_of_another_loop_scope_is_told_what_to_give_its_fixture(run, pytester):
+    pytester.makepyfile("""
+        import pytest_asyncio
+        from dynamap_async import Session, Model, PartitionKey
+
+        class Account(Model, table="accounts"):
+            owner: PartitionKey[str]
+
+        @pytest_asyncio.fixture(scope="session", loop_scope="session")
+        async def session(dynamodb_endpoint):
+            async with Session(region="eu-west-1", endpoint_url=dynamodb_endpoint) as opened:
+                yield opened
+
+        async def test_it(session):
+            await session.get(Account, "ada")
+    """)
+    result = run("--asyncio-mode=auto", "--tb=short")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*give the fixture that opens it the loop_scope of its tests*"])
+
+
 def test_a_fixture_that_gives_something_wrong_is_refused_with_what_to_write(run, pytester):
     overridden = """
 class Test{1}:

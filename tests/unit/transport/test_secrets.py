@@ -12,7 +12,11 @@ from dynamap_async.errors import ConfigurationError, CredentialsRejectedError
 from dynamap_async.transport import Connection
 
 SECRETS = ("AKIDEXAMPLE", "hunter2", "the-token")
-CREDENTIALS = Credentials(access_key_id="AKIDEXAMPLE", secret_access_key="hunter2", session_token="the-token")
+CREDENTIALS = Credentials(
+    access_key_id="AKIDEXAMPLE00000",
+    secret_access_key="hunter2/hunter2/hunter2",
+    session_token="the-token-of-this-hour",
+)
 URLS = [
     "https://user:hunter2@localhost",
     "http://user:hunter2@localhost:8000/path",
@@ -59,10 +63,20 @@ async def test_a_refused_endpoint_keeps_its_password(url, given, monkeypatch, ca
 
 @pytest.mark.asyncio
 async def test_a_refusal_that_quotes_the_signature_is_told_without_the_key(server, connect, get_item):
-    quoted = "Authorization=AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261122, X-Amz-Security-Token=the-token hunter2"
+    key, secret, token = CREDENTIALS.access_key_id, CREDENTIALS.secret_access_key, CREDENTIALS.session_token
+    quoted = f"Authorization=AWS4-HMAC-SHA256 Credential={key}/20261122, X-Amz-Security-Token={token} {secret}"
     body = orjson.dumps({"__type": "x#IncompleteSignatureException", "message": quoted})
     server.then(body, status=400)
     transport = await connect(credentials=CREDENTIALS)
     with pytest.raises(CredentialsRejectedError, match=r"Credential=\.\.\./20261122") as raised:
         await transport.send(get_item)
     assert_silent("".join(traceback.format_exception(raised.value)))
+
+
+@pytest.mark.asyncio
+async def test_a_refusal_is_told_as_it_is_where_a_made_up_key_is_a_part_of_its_words(server, connect, get_item):
+    told = "GetItem is not allowed for the table items"
+    server.then(orjson.dumps({"__type": "x#UnrecognizedClientException", "message": told}), status=400)
+    transport = await connect(credentials=Credentials(access_key_id="t", secret_access_key="It", session_token="items"))
+    with pytest.raises(CredentialsRejectedError, match=told):
+        await transport.send(get_item)

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import orjson
 
-from dynamap_async.errors import DynamapError
+from dynamap_async.errors import DamagedResponseError, DynamapError
 from dynamap_async.request import Request
 from dynamap_async.transport.channel import Answer
-from dynamap_async.transport.failures import damaged
+from dynamap_async.transport.failures import damaged, packed
 from dynamap_async.transport.pieces import leave_items, leave_items_in_pieces, parse_in_pieces
 from dynamap_async.transport.translate import error_code, service_error
 from dynamap_async.wire import Body
@@ -76,11 +76,15 @@ def read_in_pieces(request: Request, answer: Answer, *, leaves_items: bool = Fal
 def _content(request: Request, answer: Answer, checksum: int, parsed: Any) -> Body:
     expected = answer.headers.get("x-amz-crc32")
     if expected is not None and expected != str(checksum):
-        raise damaged(request, "the answer's checksum is wrong")
+        raise _damaged(request, answer, "the answer's checksum is wrong")
     content: Body | None = parsed if issubclass(type(parsed), dict) else None
     if answer.status == 200 and content is not None:
         return content
     raise _failure(request, answer, content)
+
+
+def _damaged(request: Request, answer: Answer, reason: str, *, foreign: bool = False) -> DamagedResponseError:
+    return packed(request, answer.headers.get("content-encoding")) or damaged(request, reason, foreign=foreign)
 
 
 def _failure(request: Request, answer: Answer, content: Body | None) -> DynamapError:
@@ -92,7 +96,7 @@ def _failure(request: Request, answer: Answer, content: Body | None) -> DynamapE
     else:
         # What is cut off on its way from DynamoDB still says that it is JSON.
         foreign = "json" not in answer.headers.get("content-type", "")
-        return damaged(request, f"the answer (status {answer.status}) is not a JSON object", foreign=foreign)
+        return _damaged(request, answer, f"the answer (status {answer.status}) is not a JSON object", foreign=foreign)
     return service_error(
         request,
         code=error_code(facts, answer.headers.get("x-amzn-errortype"), answer.status),

@@ -18,7 +18,7 @@ from botocore.parsers import ResponseParserError
 from dynamap_async.errors import ConfigurationError, RequestRejectedError, ServiceError
 from dynamap_async.request import Request
 from dynamap_async.transport.aio import AioClient
-from dynamap_async.transport.failures import damaged, place_of, transport_error, unsendable
+from dynamap_async.transport.failures import damaged, packed, place_of, transport_error, unsendable
 from dynamap_async.transport.translate import service_error
 from dynamap_async.wire import Body
 
@@ -113,15 +113,22 @@ class ClientTransport:
             raise self._service_error(request, error) from error
         except ParamValidationError as error:
             raise _rejected(request, error) from error
+        except UnicodeDecodeError as error:  # of botocore's parser, for what is no JSON and no text either
+            raise damaged(
+                request, "the answer is no text; it may be packed, which was not asked for", foreign=True
+            ) from error
         except _LOST_ANSWERS as error:
             meta: Any = self._client.meta
             place = f"{urlsplit(meta.endpoint_url).netloc} (region {meta.region_name!r})"
             raise transport_error(error, request, place) from error
         except BotoCoreError as error:
             raise ConfigurationError(f"{place_of(request)}: the client cannot send it: {error}") from error
-        media_type = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("content-type", "json")
+        headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+        # botocore takes a body that is no JSON for an empty object.
+        if (damage := packed(request, headers.get("content-encoding"))) is not None:
+            raise damage
+        media_type = headers.get("content-type", "json")
         if "json" not in media_type:
-            # botocore takes a body that is no JSON for an empty object.
             raise damaged(request, f"the answer is {media_type}", foreign=True)
         content: Body = to_wire_form(answer, operation.output_shape)
         return content

@@ -137,6 +137,18 @@ def damaged(request: Request, reason: str, *, foreign: bool = False) -> DamagedR
     )
 
 
+def packed(request: Request, encoding: str | None) -> DamagedResponseError | None:
+    """Return the error of an answer that was packed on its way, which no request asks for; None for any other.
+
+    Args:
+        request: what was asked.
+        encoding: the answer's ``Content-Encoding``.
+    """
+    if encoding is None or encoding.lower() == "identity":
+        return None
+    return damaged(request, f"the answer is packed as {encoding}, which was not asked for", foreign=True)
+
+
 def transport_error(error: BaseException, request: Request, place: str = "the endpoint") -> TransportError:
     """Return the error of an exchange that brought no answer.
 

@@ -59,6 +59,7 @@ def _resolved(connection: Connection) -> ConnectionSettings:
     verify = _verify(session) if endpoint.encrypted else True
     proxies = config.proxies if config.proxies is not None else _utils.get_environ_proxies(endpoint.url)
     by_session_class = _needs_session_class(config, proxies, endpoint)
+    tls = _tls(config, verify) if endpoint.encrypted else None  # a session class would find out with each request
     return ConnectionSettings(
         endpoint=endpoint,
         session=session,
@@ -66,7 +67,7 @@ def _resolved(connection: Connection) -> ConnectionSettings:
         user_agent=" ".join(filter(None, (config.user_agent or _user_agent(session), config.user_agent_extra))),
         verify=verify,
         proxies=proxies,
-        tls=_tls(config, verify) if endpoint.encrypted and not by_session_class else None,
+        tls=None if by_session_class else tls,
         sends_by_session_class=by_session_class,
     )
 
@@ -132,8 +133,12 @@ def resolve_region(given: str | None, config: Any, session: Any) -> str:
     """
     region: str | None = given or config.region_name or session.get_config_variable("region")
     if not region:
+        unread = os.environ.get("AWS_REGION")
         raise ConfigurationError(
-            'no AWS region is set; pass region="eu-west-1", set AWS_DEFAULT_REGION, or give the profile in '
+            f"no AWS region is set: AWS's SDK for Python does not read AWS_REGION; pass region={unread!r}, or set "
+            "AWS_DEFAULT_REGION"
+            if unread
+            else 'no AWS region is set; pass region="eu-west-1", set AWS_DEFAULT_REGION, or give the profile in '
             "~/.aws/config a region (a local engine accepts any)"
         )
     _utils.validate_region_name(region)

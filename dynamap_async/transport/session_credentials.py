@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from botocore.credentials import RefreshableCredentials
+from botocore.exceptions import SSOError, TokenRetrievalError
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
@@ -66,7 +67,8 @@ class SessionCredentials:
             frozen = None if source is None else await self._frozen_of(source)
         except Exception as error:
             # Credentials come from files, programs, HTTP services and users' own functions, each with its own errors.
-            raise ConfigurationError(f"AWS credentials could not be read or refreshed: {error}") from error
+            remedy = _sign_in(error, self._session)
+            raise ConfigurationError(f"AWS credentials could not be read or refreshed: {error}{remedy}") from error
         if frozen is None:
             if self._otherwise is None:
                 raise ConfigurationError(_MISSING)
@@ -122,14 +124,27 @@ class SessionCredentials:
     async def _renewed(self, rejected: Credentials) -> bool:
         if not isinstance(self._source, RefreshableCredentials):
             return False
-        await _refresh(self._source)
+        await self._refresh(self._source)
         return await self.current() != rejected
 
+    async def _refresh(self, credentials: Any) -> None:
+        # aiobotocore has no public way to refresh before its own clock says so.
+        try:
+            async with credentials._refresh_lock:  # noqa: SLF001
+                await credentials._protected_refresh(is_mandatory=True)  # noqa: SLF001
+        except Exception as error:
+            remedy = _sign_in(error, self._session)
+            raise ConfigurationError(f"expired AWS credentials could not be refreshed: {error}{remedy}") from error
 
-async def _refresh(credentials: Any) -> None:
-    # aiobotocore has no public way to refresh before its own clock says so.
-    try:
-        async with credentials._refresh_lock:  # noqa: SLF001
-            await credentials._protected_refresh(is_mandatory=True)  # noqa: SLF001
-    except Exception as error:
-        raise ConfigurationError(f"expired AWS credentials could not be refreshed: {error}") from error
+
+def _sign_in(error: Exception, session: Any) -> str:
+    """Return the command by which a person signs in, where a sign-in is missing or over."""
+    if not isinstance(error, SSOError | TokenRetrievalError):
+        return ""
+    name, profiles = session.profile or "default", session.full_config.get("profiles", {})
+    seen: set[str] = set()
+    # A role may be assumed with the credentials of another profile, which is the one to sign in with.
+    while name not in seen and "source_profile" in profiles.get(name, {}):
+        seen.add(name)
+        name = profiles[name]["source_profile"]
+    return f'; run "aws sso login --profile {name}"'

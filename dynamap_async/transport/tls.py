@@ -24,14 +24,25 @@ def tls_context(authorities: str, certificate: str | tuple[str, str] | None = No
         certificate: path of our own certificate with its key, or those of both.
 
     Raises:
-        OSError: a file is missing, or not what it should be.
+        ConfigurationError: a file is missing, or not what it should be; the message names it.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(authorities)
-    if isinstance(certificate, str):
-        context.load_cert_chain(certificate)
-    elif certificate:
-        context.load_cert_chain(*certificate)
+    try:
+        context.load_verify_locations(authorities)
+    except OSError as error:
+        raise ConfigurationError(
+            f"the certificate authorities {authorities!r} cannot be used: {error}; check AWS_CA_BUNDLE, "
+            "REQUESTS_CA_BUNDLE and the profile's ca_bundle"
+        ) from error
+    try:
+        if isinstance(certificate, str):
+            context.load_cert_chain(certificate)
+        elif certificate:
+            context.load_cert_chain(*certificate)
+    except OSError as error:
+        raise ConfigurationError(
+            f"the client certificate {certificate!r} cannot be used: {error}; check AioConfig(client_cert=...)"
+        ) from error
     return context
 
 
@@ -42,12 +53,7 @@ def encrypted(settings: ConnectionSettings) -> ConnectionSettings | None:
         ConfigurationError: the certificate authorities cannot be read.
     """
     authorities = configured_authorities()
-    if authorities is None:
-        return None
-    try:
-        return replace(settings, tls=tls_context(authorities))
-    except OSError as error:
-        raise ConfigurationError(f"the certificate authorities {authorities!r} cannot be used: {error}") from error
+    return None if authorities is None else replace(settings, tls=tls_context(authorities))
 
 
 def configured_authorities() -> str | None:

@@ -1,11 +1,12 @@
-"""What every transport promises of a server that says more than it was asked: each caller gets its own answer."""
+"""What every transport promises of a server that says more, or something else, than it was asked for."""
 
 import asyncio
+import gzip
 import zlib
 
 import pytest
 
-from dynamap_async.errors import ConnectionFailedError, Outcome
+from dynamap_async.errors import ConnectionFailedError, DamagedResponseError, Outcome
 from dynamap_async.request import Request
 
 pytestmark = pytest.mark.asyncio
@@ -73,3 +74,18 @@ async def test_an_answer_that_came_before_the_request_is_nobodys(request, to_ser
         for _ in range(5):
             await asyncio.sleep(0)
     assert await name_from(transport) == "of 2"
+
+
+@pytest.mark.parametrize("checksum", [True, False], ids=["its checksum", "no checksum"])
+async def test_an_answer_that_nobody_asked_to_be_packed_is_named(to_server, checksum):
+    async def serve(reader, writer):
+        await read_request(reader)
+        body = gzip.compress(b'{"Item":{"id":{"S":"a"}}}')
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Encoding: gzip\r\n")
+        writer.write(b"x-amz-crc32: %d\r\n" % zlib.crc32(body) if checksum else b"")
+        writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        await reader.read()
+
+    transport = await to_server(serve)
+    with pytest.raises(DamagedResponseError, match="packed.*which was not asked for"):
+        await transport.send(GET)

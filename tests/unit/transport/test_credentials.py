@@ -121,6 +121,36 @@ def test_only_an_engine_of_this_machine_is_asked_without_credentials(url, given)
     assert (source._otherwise is not None) is given
 
 
+SIGNED_IN_BY_SESSION = """
+sso_session = corp
+sso_account_id = 111122223333
+sso_role_name = Dev
+[sso-session corp]
+sso_start_url = https://corp.awsapps.com/start
+sso_region = eu-west-1
+"""
+SIGNED_IN_BY_PROFILE = """
+sso_start_url = https://corp.awsapps.com/start
+sso_region = eu-west-1
+sso_account_id = 111122223333
+sso_role_name = Dev
+"""
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("signed_in", [SIGNED_IN_BY_SESSION, SIGNED_IN_BY_PROFILE], ids=["session", "profile"])
+@pytest.mark.parametrize("profile", ["dev", "role"])
+async def test_where_nobody_has_signed_in_the_command_is_named(
+    aws_config_file, monkeypatch, tmp_path, signed_in, profile
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    role = "[profile role]\nrole_arn = arn:aws:iam::111122223333:role/x\nsource_profile = dev\n"
+    aws_config_file(f"{role}[profile dev]{signed_in}")
+    with pytest.raises(ConfigurationError, match='; run "aws sso login --profile dev"$'):
+        await SessionCredentials(AioSession(profile=profile)).current()
+
+
 @pytest.mark.asyncio
 async def test_rejected_credentials_are_renewed_once_for_all_their_requests():
     refresh = Refreshes()

@@ -82,6 +82,12 @@ def test_missing_region_names_the_remedies():
         settings(region=None, endpoint_url=LOCAL)
 
 
+def test_a_region_that_is_not_read_is_named(monkeypatch):
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    with pytest.raises(ConfigurationError, match=r"does not read AWS_REGION; pass region='eu-west-1', or set AWS_DEF"):
+        settings(region=None, endpoint_url=LOCAL)
+
+
 @pytest.mark.parametrize("region", ["eu west", "eu-west-1\r\nHost: elsewhere", "http://host"])
 def test_text_that_cannot_name_a_region_is_refused(region):
     with pytest.raises(ConfigurationError, match="region"):
@@ -225,10 +231,19 @@ def test_tls_context_is_made_only_where_we_encrypt(monkeypatch):
     assert settings(endpoint_url=https, aio_config=AioConfig(connector_args={"ssl_context": given})).tls is given
 
 
-def test_unreadable_authorities_are_a_configuration_error(monkeypatch):
-    monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere/ca.pem")
-    with pytest.raises(ConfigurationError):
-        settings(endpoint_url="https://localhost:8000")
+@pytest.mark.parametrize("variable", ["AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"])
+@pytest.mark.parametrize("config", [{}, {"proxies": {"https": "http://proxy:1"}}], ids=["plain", "by a proxy"])
+@pytest.mark.parametrize("name", ["/nowhere/ca.pem", "/", __file__], ids=["missing", "folder", "no certificate"])
+def test_unreadable_authorities_are_named(monkeypatch, variable, config, name):
+    monkeypatch.setenv(variable, name)
+    with pytest.raises(ConfigurationError, match=f"authorities '{name}' cannot be used: .*check AWS_CA_BUNDLE, REQ"):
+        settings(endpoint_url="https://localhost:8000", aio_config=AioConfig(**config))
+
+
+def test_an_unreadable_client_certificate_is_named():
+    config = AioConfig(client_cert=("/nowhere/own.pem", "/nowhere/key.pem"))
+    with pytest.raises(ConfigurationError, match=r"'/nowhere/own.pem'.*check AioConfig\(client_cert=...\)"):
+        settings(endpoint_url="https://localhost:8000", aio_config=config)
 
 
 def test_proxy_of_the_environment_is_used_unless_excepted(monkeypatch):

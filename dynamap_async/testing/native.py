@@ -141,12 +141,13 @@ class NativeEngine(Engine):
 
 
 def _guarded(process: "subprocess.Popen[bytes]") -> "subprocess.Popen[bytes] | None":
-    """Start what ends a process once this one is gone; None on Windows, which has no shell for it."""
-    if os.name != "posix":
-        return None
+    """Start what ends a process once this one is gone; None where there is no shell for it, as on Windows."""
     command = ["/bin/sh", "-c", _GUARD, "guard", str(process.pid)]
     nowhere = subprocess.DEVNULL  # whoever reads the output of this process does not wait for that of the guard
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere)
+    try:
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere)
+    except FileNotFoundError:
+        return None
 
 
 def _ended(process: "subprocess.Popen[bytes]") -> bool:

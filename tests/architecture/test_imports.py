@@ -70,7 +70,7 @@ LOADED = "import sys; print(*sys.modules)"
 TRACKED = "import gc; gc.collect(); print(len(gc.get_objects()))"
 
 OWN_MODULES = 138
-"""Those of the package that a first session may load; it loads 134."""
+"""Those of the package that a first session was counted to load; a tenth more fails."""
 TRACKED_OBJECTS = 8_500
 """What a first session may add for a full garbage collection to walk to what FastAPI has loaded; it adds 7,800."""
 UNNEEDED = {
@@ -218,7 +218,7 @@ def test_a_first_session_loads_few_modules_and_no_rooms_that_it_does_not_enter()
     assert not packages_of(after) & UNNEEDED
     assert not {name.split(".")[1] for name in own if "." in name} & UNNEEDED_ROOMS
     assert not own & {f"dynamap_async.session.{name}" for name in ("bulk", "loader", "sequential_reads")}
-    assert len(own) <= OWN_MODULES
+    assert len(own) <= 1.1 * OWN_MODULES
 
 
 def test_a_first_session_adds_few_objects_for_the_garbage_collector_to_walk() -> None:

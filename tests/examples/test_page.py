@@ -23,7 +23,7 @@ UNTIL = """new Promise(done => {
   new MutationObserver(changed).observe(document, {subtree: true, childList: true, attributes: true});
   changed();
 })"""
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 120
 PRODUCTS = "document.querySelectorAll('#products > li').length"
 STOCK = "document.querySelector('#products .soft').innerText"
 ORDERS = "document.querySelectorAll('aside .price').length"

@@ -255,6 +255,19 @@ def test_native_engine_that_never_answers_is_killed(tmp_path, processes):
     assert all(process.returncode is not None for process in processes)
 
 
+def test_native_engine_runs_where_there_is_no_shell_to_guard_it(monkeypatch, native_executable):
+    popen = subprocess.Popen
+
+    def without_shell(command, **settings):
+        if command[0] == "/bin/sh":
+            raise FileNotFoundError(command[0])
+        return popen(command, **settings)
+
+    monkeypatch.setattr(subprocess, "Popen", without_shell)
+    with NativeEngine(native_executable) as engine:
+        assert table_names(engine) == []
+
+
 def test_native_engine_is_started_again_where_another_program_took_its_port(monkeypatch, native_executable):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -264,7 +277,7 @@ def test_native_engine_is_started_again_where_another_program_took_its_port(monk
 
         free_port = native._free_port
         monkeypatch.setattr(native, "_free_port", lambda: next(ports, None) or free_port())
-        with NativeEngine(native_executable, start_timeout_seconds=5) as engine:
+        with NativeEngine(native_executable, start_timeout_seconds=60) as engine:
             assert table_names(engine) == []
 
 

@@ -263,7 +263,7 @@ async def test_a_setting_is_made_with_the_table_and_added_to_it_later(session, s
     await session.tables.create(made, before)
     plan = await session.tables.plan(made, after)
     assert [step.table.rpartition("set-")[2] for step in plan.steps] == ["later"]
-    await session.tables.apply(plan, allow={"class-changed"}, timeout_seconds=5)
+    await session.tables.apply(plan, allow={"class-changed"}, timeout_seconds=60)
     assert (await session.tables.plan(made, after)).is_empty
     await session.tables.delete(made, before, force=True)
 

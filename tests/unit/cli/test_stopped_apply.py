@@ -91,9 +91,9 @@ async def test_what_was_stopped_is_gone_on_with_and_nothing_is_built_twice(engin
             rest = await process.stderr.read()
             await process.wait()
         assert (process.returncode, rest.decode()[: len(line)]) == (status, line)
-        again, errors = await ended("apply --yes --timeout 1")
+        again, errors = await ended("apply --yes --timeout 4")
         assert again == 5, errors
-        assert "stopped-visits took longer than 1 s (last status: ACTIVE). DynamoDB continues" in errors
+        assert "stopped-visits took longer than 4 s (last status: ACTIVE). DynamoDB continues" in errors
         assert len(builds(slow)) == 1
 
 

@@ -1,5 +1,7 @@
 """The configuration file of the command line: ``dynamap.toml``, or ``[tool.dynamap]`` in ``pyproject.toml``."""
 
+import os
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import field
@@ -13,6 +15,8 @@ from dynamap_async.dataclass import dataclass
 
 FILE: Final = "dynamap.toml"
 PYPROJECT: Final = "pyproject.toml"
+TRUST: Final = "DYNAMAP_TRUST"
+"""The environment variable that names a folder of another user's whose configuration is read all the same."""
 _PLACE: Final = ("region", "profile", "endpoint_url", "table_prefix")
 """What the file says for all environments, and each environment for itself."""
 _UNITS: Final = "max_read_units"
@@ -62,16 +66,34 @@ def find_configuration(start: Path) -> Configuration:
         start: the folder to begin with.
 
     Raises:
-        CommandError: the file cannot be read, or says something that makes no sense.
+        CommandError: the file cannot be read, or says something that makes no sense; or it is another user's.
     """
     for folder in (start, *start.parents):
         if (folder / FILE).is_file():
+            _check_owner(folder / FILE)
             return _read(folder / FILE, _toml(folder / FILE))
         if (folder / PYPROJECT).is_file():
             tool: Any = _toml(folder / PYPROJECT).get("tool") or {}
             if isinstance(tool, dict) and "dynamap" in tool:
+                _check_owner(folder / PYPROJECT)
                 return _read(folder / PYPROJECT, cast("dict[str, Any]", tool)["dynamap"])
     return Configuration()
+
+
+def _check_owner(file: Path) -> None:
+    """Refuse a file that another user put where it would be found: its modules are imported from beside it."""
+    if sys.platform == "win32" or os.environ.get(TRUST) == str(file.parent):
+        return
+    trusted = {0, os.geteuid()}
+    if os.geteuid() == 0 and "SUDO_UID" in os.environ:
+        trusted.add(int(os.environ["SUDO_UID"]))
+    for each in (file.parent, file):
+        if each.lstat().st_uid not in trusted:
+            raise CommandError(
+                f"{each} belongs to another user (number {each.lstat().st_uid}), whose code would be run; if you trust "
+                f"it, set {TRUST}={file.parent}",
+                Status.USAGE,
+            )
 
 
 def _toml(file: Path) -> dict[str, Any]:

@@ -1,12 +1,15 @@
 """The configuration of the command line: where it is found, what it may say, and what comes first."""
 
 import json
+import os
+import stat
 import sys
 from pathlib import Path
 
 import pytest
 
 from dynamap_async.cli import served_engine
+from dynamap_async.cli.configuration import TRUST
 from dynamap_async.errors import ConfigurationError
 
 ENVIRONMENTS = """
@@ -206,3 +209,58 @@ def test_file_of_models_is_named_from_the_folder_of_the_configuration(configured
     (project / "below").mkdir()
     monkeypatch.chdir(project / "below")
     assert Path(settings()["models"][0]) == project / "shop" / "models.py"
+
+
+@pytest.fixture
+def owners(project, monkeypatch):
+    """Return a mapping (path -> number of the user) that says whose some files are; this process is user 501."""
+    owned, lstat = {}, Path.lstat
+
+    def told(path):
+        found = [*lstat(path)]
+        found[stat.ST_UID] = owned.get(path, 501)
+        return os.stat_result(found)
+
+    monkeypatch.setattr(os, "geteuid", lambda: 501)
+    monkeypatch.setattr(Path, "lstat", told)
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    return owned
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no number of their owner on Windows")
+@pytest.mark.parametrize("name", ["dynamap.toml", "pyproject.toml"])
+@pytest.mark.parametrize("whose", ["file", "folder"])
+def test_a_configuration_of_another_user_is_refused(project, run, owners, monkeypatch, name, whose):
+    section = "[tool.dynamap]\n" if name == "pyproject.toml" else ""
+    (project / name).write_text(f'{section}region = "eu-west-1"\n', "utf-8")
+    below = project / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    strangers = project / name if whose == "file" else project
+    owners[strangers] = 502
+    result = run("config")
+    assert result.exit_code == 2
+    shown = " ".join(result.stderr.split())
+    assert f"belongs to another user (number 502), whose code would be run; if you trust it, set {TRUST}=" in shown
+    monkeypatch.setenv(TRUST, str(project))
+    assert run("config").exit_code == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no number of their owner on Windows")
+@pytest.mark.parametrize(("user", "sudo", "owner"), [(501, None, 501), (501, None, 0), (0, "501", 501)])
+def test_ones_own_configuration_and_that_of_the_system_are_read(
+    configured, project, run, owners, monkeypatch, user, sudo, owner
+):
+    configured('region = "eu-west-1"\n')
+    owners |= {project: owner, project / "dynamap.toml": owner}
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    if sudo is not None:
+        monkeypatch.setenv("SUDO_UID", sudo)
+    assert run("config").exit_code == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no number of their owner on Windows")
+def test_a_pyproject_of_another_user_that_says_nothing_of_us_is_none_of_our_business(project, run, owners):
+    (project / "pyproject.toml").write_text("[tool.ruff]\n", "utf-8")
+    owners[project / "pyproject.toml"] = 502
+    assert run("config").exit_code == 0

@@ -233,7 +233,7 @@ def strictly_checked(pytestconfig: pytest.Config) -> Callable[[str, Path], list[
             (folder / "pyrightconfig.json").write_text(json.dumps(strict), "utf-8")
             options = ["--pythonpath", sys.executable]
         command = [sys.executable, "-m", checker, *options]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1200, check=False)
         assert done.returncode in (0, 1), done.stdout + done.stderr  # 1: it found errors; else it did not run
         return done.stdout.splitlines() if done.returncode else []
 

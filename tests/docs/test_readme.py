@@ -32,7 +32,7 @@ def test_first_block_runs_in_a_file_of_its_own_without_aws(readme, tmp_path):
         text=True,
         cwd=tmp_path,
         env=environment,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert (run.stdout, run.stderr, run.returncode) == (output, "", 0)

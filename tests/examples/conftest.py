@@ -50,7 +50,7 @@ async def served(app):
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none"))
     task = asyncio.create_task(server.serve([listening]))
     try:
-        async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as client:
+        async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=300) as client:
             yield client
     finally:
         server.should_exit = True

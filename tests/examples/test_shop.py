@@ -268,7 +268,7 @@ async def test_one_command_starts_the_shop_and_an_interrupt_ends_it():
             assert line, said
             said += line.decode()
         url = re.search(r"http://127\.0\.0\.1:\d+", said)[0]
-        async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=300) as client:
             assert names((await client.get(url)).text)[0] == "Assam"
         program.send_signal(signal.SIGINT)
         rest = (await program.stderr.read()).decode()

@@ -24,7 +24,7 @@ from dynamap_async.cli.demo.work import put_all
 from dynamap_async.models import Model, definition_of
 from dynamap_async.testing import LocalEngine
 
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 300
 DYNAMAP = Path(sysconfig.get_path("scripts")) / "dynamap"
 PUBLISHED = Path(__file__).parents[1] / "scenarios" / "data"
 CHECKOUT = Path(__file__).parents[2]

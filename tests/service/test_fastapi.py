@@ -84,7 +84,7 @@ async def serving(app) -> AsyncGenerator[httpx.AsyncClient]:
     task = asyncio.create_task(server.serve())
     try:
         await server.ready.wait()
-        async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30) as client:
+        async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=300) as client:
             yield client
     finally:
         server.leaving.set()

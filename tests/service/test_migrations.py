@@ -294,7 +294,7 @@ async def test_a_process_that_was_stopped_for_twice_the_lease_writes_no_more(run
             child = await asyncio.create_subprocess_exec(
                 sys.executable, "-c", FROZEN, engine.endpoint_url, prefix, kind, env=os.environ, **pipes
             )
-            line = await asyncio.wait_for(child.stdout.readline(), 60)
+            line = await asyncio.wait_for(child.stdout.readline(), 300)
             if line == b"ready\n":
                 break
             assert line.startswith(b"lost"), line  # the machine gave it no time for as long as the lease
@@ -304,11 +304,11 @@ async def test_a_process_that_was_stopped_for_twice_the_lease_writes_no_more(run
             pytest.fail(f"the machine gave a process no time for a second, {TRIES} times")
         try:
             child.send_signal(signal.SIGSTOP)
-            [status] = await asyncio.wait_for(Migrations(session, [second]).run(), 60)
+            [status] = await asyncio.wait_for(Migrations(session, [second]).run(), 300)
             with suppress(ConnectionError):  # it was so slow that it had lost the lease before
                 child.stdin.write(b"\n")
             child.send_signal(signal.SIGCONT)
-            told, _ = await asyncio.wait_for(child.communicate(), 60)
+            told, _ = await asyncio.wait_for(child.communicate(), 300)
         finally:
             with suppress(ProcessLookupError):
                 child.kill()
@@ -359,11 +359,11 @@ async def test_a_process_that_was_killed_is_gone_on_with_by_the_next(running, na
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-c", KILLED, engine.endpoint_url, prefix, stdout=asyncio.subprocess.PIPE
         )
-        assert await asyncio.wait_for(child.stdout.readline(), 60) == b"ready\n"
+        assert await asyncio.wait_for(child.stdout.readline(), 300) == b"ready\n"
         child.kill()
         await child.wait()
         [begun] = await Migrations(session, [again]).status()
         assert (begun.state, begun.items) == ("begun", {"Note": 100})
-        [done] = await asyncio.wait_for(Migrations(session, [again]).run(), 60)
+        [done] = await asyncio.wait_for(Migrations(session, [again]).run(), 300)
         assert (done.state, done.items) == ("done", {"Note": 200})
         assert sorted(await counts(session)) == [1] * 150 + [2] * 50

@@ -17,7 +17,7 @@ import pytest
 
 from dynamap_async.testing import LocalEngine
 
-SECONDS = 60
+SECONDS = 300
 # A job in the background of a shell, as tests may be, ignores SIGINT.
 LISTENS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 DYNAMAP = [sys.executable, "-c", f"{LISTENS}; from dynamap_async.cli import main; main()"]

@@ -85,7 +85,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Conf
             (folder / "pyrightconfig.json").write_text(json.dumps(PYRIGHT), "utf-8")
             running[name] = (judge, folder, judge.start(folder))
         for _, _, process in running.values():
-            process.wait(timeout=300)
+            process.wait(timeout=1200)
     finally:
         for _, _, process in running.values():
             process.kill()

@@ -23,7 +23,7 @@ from dynamap_async import Attr, GlobalIndex, Model, PartitionKey
 class Page(Model, table="terminal-pages"):
     page_id: PartitionKey[str]
 """
-LONGEST_SECONDS = 60.0
+LONGEST_SECONDS = 300.0
 """A process that says nothing for so long hangs."""
 QUESTION = b"[y/N]: "
 NAME = b"Type its name to go on"

@@ -301,7 +301,7 @@ def test_patch_is_taken_by_git_and_by_patch(program, end, tmp_path):
     patch = merged.patch("my shop/models.py")
     if program[0] == "patch":
         program = [*program, "--binary"]
-    subprocess.run(program, cwd=tmp_path, input=patch.encode(), check=True, timeout=30, capture_output=True)
+    subprocess.run(program, cwd=tmp_path, input=patch.encode(), check=True, timeout=300, capture_output=True)
     assert file.read_bytes().decode() == merged.after
 
 

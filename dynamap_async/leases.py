@@ -28,6 +28,7 @@ from dynamap_async.errors import (
     ServiceError,
     TransportError,
 )
+from dynamap_async.errors.habits import EnteredByAsyncWith
 from dynamap_async.executor import Executor
 from dynamap_async.expressions import Condition
 from dynamap_async.models import Attr, attr
@@ -89,7 +90,7 @@ class LeaseCheck(Check):
         return _lost(self._name, "Nothing was written", now)
 
 
-class Lease:
+class Lease(EnteredByAsyncWith):
     """The right to do something that one process at a time may do; hold it with ``async with``, once.
 
     It is renewed three times in ``seconds``. Where that fails for so long, or somebody else has it, the block is

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 MODEL_NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -72,6 +72,49 @@ FIELD_NAMES: Final[Mapping[str, str]] = {
     ),
 }
 """A method of fields in other mappers -> what to write here."""
+
+
+SESSION_NAMES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("get_item", "load", "read", "fetch", "get_or_none"), "get(Model, key) or find(Model, key)"),
+    **dict.fromkeys(("put_item", "insert", "add", "insert_one"), "put(item), or create(item) to replace none"),
+    **dict.fromkeys(("update_item", "update_one"), "update(Model, key).set(...)"),
+    **dict.fromkeys(("delete_item", "delete_one", "remove"), "delete(Model, key)"),
+    **dict.fromkeys(("batch_get", "batch_get_item"), "get_many(Model, keys)"),
+    **dict.fromkeys(("batch_write", "batch_write_item", "insert_many", "bulk_create", "add_all"), "put_many(items)"),
+    **dict.fromkeys(("filter", "select", "find_many", "objects"), "query(Model).where(...)"),
+    **dict.fromkeys(("all", "find_all"), "scan(Model)"),
+    **dict.fromkeys(("commit", "flush", "begin"), "transaction(), as in `async with session.transaction() as tx`"),
+    **dict.fromkeys(("create_table", "create_all"), "tables.create(Model)"),
+}
+"""A method of sessions and clients elsewhere -> the method of a session here."""
+
+
+class EnteredByAsyncWith:
+    """What is entered with ``async with``, and says so where ``with`` is written."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # checkers refuse it by themselves
+
+        def __enter__(self) -> None:
+            name = type(self).__name__
+            raise TypeError(f"{name} is entered with `async with`, not with `with`")
+
+        def __exit__(self, *of_an_error: object) -> None:
+            """Stand beside ``__enter__``, without which Python does not call that."""
+
+
+def no_keywords(method: str, instead: str, given: Mapping[str, object]) -> TypeError:
+    """Return the error of keywords where other mappers take names of fields.
+
+    Args:
+        method: what was called, such as ``where``.
+        instead: what to write, with a place for the first name and its value.
+        given: the keywords.
+    """
+    name, value = next(iter(given.items()))
+    field = name.partition("__")[0]
+    return TypeError(f"{method}() takes no keyword {name!r}; write {instead.format(name=field, value=value)}")
 
 
 def closest(name: str, names: Collection[str]) -> list[str]:

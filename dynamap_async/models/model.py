@@ -78,6 +78,8 @@ def definition_of(model: type[ModelT]) -> Definition[ModelT]:
     if found is None:
         given: object = model  # whatever the checkers say, a program may pass anything
         if not isinstance(given, ModelMeta):
+            if isinstance(given, type) and issubclass(given, ModelMeta):
+                raise OperationError("a model class stands where an item does; give an instance, such as Tweet(...)")
             spelled = given.__name__ if isinstance(given, type) else repr(given)
             raise OperationError(f'{spelled} is not a model; write class Tweet(Model, table="tweets")')
         if not model.__dict__.get("__pydantic_complete__"):

@@ -12,7 +12,7 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 from dynamap_async import limits
 from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError, OutOfRangeError
-from dynamap_async.errors.habits import QUERY_NAMES, no_attribute
+from dynamap_async.errors.habits import QUERY_NAMES, no_attribute, no_keywords
 from dynamap_async.expressions import Condition, Selectable, path_of
 from dynamap_async.models import Index, KeyValue, Model, Periods, definition_of
 from dynamap_async.operations.operation import Operation
@@ -309,15 +309,24 @@ class Refinable(Generic[M]):
                 raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
             raise no_attribute(kind.__name__.removeprefix("Bound"), name, QUERY_NAMES, dir(kind))
 
-    def where(self, *conditions: Condition) -> Self:
+        def __iter__(self) -> Never:
+            raise TypeError(
+                "a query is read over the network; write `async for item in session.query(...)`, or `await` it for a "
+                "list"
+            )
+
+    def where(self, *conditions: Condition, **fields: Never) -> Self:
         """Return the query with more conditions; all must hold.
 
         Args:
             conditions: conditions on fields of the model; they are joined by AND.
+            fields: nothing: a condition names its field, as in ``Tweet.city == "London"``.
 
         Raises:
             ExpressionError: one is no condition, or names a field of another model.
         """
+        if fields:
+            raise no_keywords("where", f".where({self._spec.model.__name__}.{{name}} == {{value!r}})", fields)
         parts = self._spec.checked_conditions(conditions)
         return self._with(replace_fields(self._spec, conditions=(*self._spec.conditions, *parts)))
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Never, Self, TypeAlias, TypeVar, cast, overload
 
 from dynamap_async.codec import check_item
 from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import EncodeError, ExpressionError, OperationError, OutOfRangeError
+from dynamap_async.errors.habits import no_keywords
 from dynamap_async.expressions import (
     Action,
     Add,
@@ -73,6 +74,7 @@ V = TypeVar("V")
 _SET_TAGS: Final = frozenset(("SS", "NS", "BS"))
 _CHANGES: Final = (Path, Start, Arithmetic, Longer)  # A | B would be made anew each time (benchmarks: update_one)
 _SETS: Final = (set, frozenset)
+_NO_VALUE: Final[Any] = object()
 _NOTHING: Final = Remove(undeclared("dynamap:nothing"))
 """What an update does that only adds or drops no members: no item has such an attribute, and a transaction takes no
 update that says nothing."""
@@ -382,7 +384,7 @@ class Updatable(Generic[M]):
     def set(self, field: Expr[Decimal] | Expr[Decimal | None], value: int, /) -> Self: ...
     @overload
     def set(self, field: DocumentTo[V], value: V | Change[V] | Readable[V] | None, /) -> Self: ...
-    def set(self, field: Any, value: Any, /) -> Self:
+    def set(self, field: Any = None, value: Any = _NO_VALUE, /, **fields: Any) -> Self:
         """Return the update that also gives a field, or a part of one, a value.
 
         None removes the attribute, or stores NULL where absence would read back as something else.
@@ -391,11 +393,20 @@ class Updatable(Generic[M]):
             field: ``Tweet.text``, ``Tweet.address.city``, ``Tweet.words[0]`` or ``Tweet.counts["a"]``.
             value: a constant, which the field's own type validates; another field; or a change of what is stored:
                 ``Tweet.likes + 1``, ``Tweet.likes.if_not_exists(0)``, ``Tweet.words.append(["x"])``.
+            fields: nothing: ``set_fields`` takes names of fields.
 
         Raises:
             EncodeError: a constant does not fit the field.
             ExpressionError: the field cannot be set, or the update changes it already.
         """
+        if fields or value is _NO_VALUE:
+            model = self._spec.definition.model.__name__
+            if fields:
+                raise no_keywords("set", f".set({model}.{{name}}, {{value!r}})", fields)
+            raise TypeError(
+                f"set() takes a field and a value, as in .set({model}.field, value); several by name: "
+                ".set_fields({'field': value})"
+            )
         return self._and(lambda definition: setting(definition, field, value))
 
     def set_fields(self, values: Mapping[str, Any], /) -> Self:
@@ -461,16 +472,19 @@ class Updatable(Generic[M]):
         """
         return self._and(lambda definition: deleting(definition, field, members))
 
-    def where(self, *conditions: Condition) -> Self:
+    def where(self, *conditions: Condition, **fields: Never) -> Self:
         """Return the update with more conditions on the stored item; all must hold.
 
         Args:
             conditions: conditions on fields of the model; they are joined by AND.
+            fields: nothing: a condition names its field, as in ``Tweet.likes < 10``.
 
         Raises:
             ExpressionError: one is no condition, or names a field of another model.
         """
         spec = self._spec
+        if fields:
+            raise no_keywords("where", f".where({spec.definition.model.__name__}.{{name}} == {{value!r}})", fields)
         parts = stored_conditions(spec.definition.model, conditions)
         return self._with(replace_fields(spec, conditions=(*spec.conditions, *parts)))
 

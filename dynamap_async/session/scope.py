@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 from dynamap_async.config import Priority
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError, ScopeTimeoutError, SessionStateError
+from dynamap_async.errors.habits import EnteredByAsyncWith
 from dynamap_async.executor import Account, Executor, Limits
 from dynamap_async.usage import Usage
 
@@ -56,7 +57,7 @@ class Allowance:
         )
 
 
-class Scope:
+class Scope(EnteredByAsyncWith):
     """One scope; ``session.scope`` makes it. Use it as ``async with``, once.
 
     Whatever is awaited inside of it belongs to it, in tasks that are begun inside of it too, also after it was left.

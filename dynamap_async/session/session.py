@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 from dynamap_async import operations
 from dynamap_async.codec import item_size
 from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, Priority, RetryPolicy
+from dynamap_async.errors.habits import SESSION_NAMES, EnteredByAsyncWith, no_attribute
 from dynamap_async.events import Observer
 from dynamap_async.executor import Executor
 from dynamap_async.models import AfterRead, AfterWrite, BeforeWrite, Index, Key, KeyValue, Model, definition_of
@@ -70,7 +71,7 @@ ME = TypeVar("ME", bound=Model)
 N = TypeVar("N", int, Decimal, float)
 
 
-class Session:
+class Session(EnteredByAsyncWith):
     """A connection to DynamoDB, for any number of tasks of one event loop.
 
     Use it as ``async with Session(region="eu-west-1") as session``. It may be entered in one task and left in
@@ -153,6 +154,13 @@ class Session:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._transport!r} with {CODEC}>"
+
+    if not TYPE_CHECKING:  # checkers would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise no_attribute("Session", name, SESSION_NAMES, dir(type(self)))
 
     def _send_through(
         self,

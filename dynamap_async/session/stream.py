@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Final, Generic, Self, TypeAlias, TypeVar, cast
 
 from dynamap_async.errors import CapacityBudgetExceededError, ItemValidationError, OperationError, SessionStateError
+from dynamap_async.errors.habits import EnteredByAsyncWith
 from dynamap_async.executor import CompletedPages, Executor, MergedPages, Pages, SegmentPages
 from dynamap_async.models import AfterRead, Model, definition_of
 from dynamap_async.operations import Count, PagedOperation, PageOf, Reads
@@ -91,7 +92,7 @@ def page_pace() -> WorkPace:
     return WorkPace(_SLICE_ITEMS)
 
 
-class ItemStream(Generic[ItemT]):
+class ItemStream(EnteredByAsyncWith, Generic[ItemT]):
     """An asynchronous iterator over the items of a query.
 
     It is an object and not a generator: leaving a loop early drops it, which ends the request that is under way at

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from dynamap_async.errors import OperationError, SessionStateError
+from dynamap_async.errors.habits import EnteredByAsyncWith
 from dynamap_async.expressions import Condition
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations import (
@@ -83,7 +84,7 @@ class TransactionUpdate(Updatable[M], Recorded, Generic[M]):
         return type(self)(self._transaction, self._position, update)
 
 
-class Transaction:
+class Transaction(EnteredByAsyncWith):
     """Writes and checks that are carried out all or not at all: ``async with session.transaction() as tx``.
 
     Its methods only record what to do; to await one raises SessionStateError. Items are taken as they are then, but

@@ -151,6 +151,18 @@ _REMEDIES_OF_CODES: Final[Mapping[str, str]] = {
 }
 """The service's code -> what to do, where the class of the error says too little."""
 
+_REMEDIES_OF_MESSAGES: Final[Mapping[str, str]] = {
+    "not have the specified index": (
+        "`await session.tables.ensure(Model)` makes it, and `print(await session.tables.plan(Model))` shows what else "
+        "the table lacks."
+    ),
+    **dict.fromkeys(
+        ("does not match the schema", "Missing the key", "missed key schema element", "Type mismatch for key"),
+        "Does the table have another key than the model? `await session.tables.verify(Model)` says what differs.",
+    ),
+}
+"""A part of the message of a ValidationException -> what to do."""
+
 _EXISTS: Final = (
     "Wait until the table is ACTIVE. If it exists already, `tables.create(Model, if_missing=True)` leaves it as it is."
 )
@@ -232,12 +244,20 @@ def _message(kind: type[ServiceError], request: Request, code: str, facts: Mappi
     answer = f"{code}: {said}." if said else f"{code}."
     permission = _PERMISSIONS.get(request.operation, f"dynamodb:{request.operation}")
     of_table = " on this table" if request.table else ""
-    remedy = _REMEDIES_OF_CODES.get(code) or _REMEDIES.get(kind, "").format(permission=permission, of_table=of_table)
+    remedy = (
+        _REMEDIES_OF_CODES.get(code)
+        or _remedy_of(answer)
+        or _REMEDIES.get(kind, "").format(permission=permission, of_table=of_table)
+    )
     if kind is ResourceInUseError and request.operation == "CreateTable":
         remedy = _EXISTS
     if kind is InternalServerError and request.writes:
         remedy = "The write may have been done all the same."
     return f"{place_of(request)}: {answer} {remedy}".rstrip()
+
+
+def _remedy_of(answer: str) -> str:
+    return next((remedy for said, remedy in _REMEDIES_OF_MESSAGES.items() if said in answer), "")
 
 
 def _reasons(listed: Any) -> tuple[str, ...]:

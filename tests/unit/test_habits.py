@@ -2,7 +2,23 @@
 
 import pytest
 
-from dynamap_async import Attr, Collection, GlobalIndex, Model, PartitionKey, Query, Scan, Session, attr, template
+from dynamap_async import (
+    Attr,
+    Collection,
+    Create,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    Put,
+    Query,
+    Replace,
+    Save,
+    Scan,
+    Session,
+    Update,
+    attr,
+    template,
+)
 from dynamap_async.errors import OperationError
 
 
@@ -145,3 +161,62 @@ def test_a_misspelt_attribute_names_what_lacks_it_and_what_was_meant(ask, messag
 def test_names_that_begin_with_an_underscore_are_answered_as_by_pydantic():
     with pytest.raises(AttributeError, match="^__call_me__$"):
         _ = Parcel.__call_me__
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda q: q.where(depot="york"), "where() takes no keyword 'depot'; write .where(Parcel.depot == 'york')"),
+        (lambda q: q.where(depot__gt="a"), "where() takes no keyword 'depot__gt'; write .where(Parcel.depot == 'a')"),
+        (list, "a query is read over the network; write `async for item in session.query(...)`, or `await` it"),
+    ],
+)
+def test_a_query_says_how_it_is_written_here(ask, message: str):
+    for query in (Query(Parcel), Scan(Parcel)):
+        with pytest.raises(TypeError) as caught:
+            ask(query)
+        assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda u: u.set(depot="x"), "set() takes no keyword 'depot'; write .set(Parcel.depot, 'x')"),
+        (
+            lambda u: u.set(Parcel.depot, "x", depot="y"),
+            "set() takes no keyword 'depot'; write .set(Parcel.depot, 'y')",
+        ),
+        (lambda u: u.set({"depot": "x"}), "set() takes a field and a value, as in .set(Parcel.field, value); several"),
+        (lambda u: u.set(Parcel.depot), "set() takes a field and a value"),
+        (lambda u: u.where(depot="x"), "where() takes no keyword 'depot'; write .where(Parcel.depot == 'x')"),
+    ],
+)
+def test_an_update_says_how_it_is_written_here(ask, message: str):
+    with pytest.raises(TypeError) as caught:
+        ask(Update(Parcel, "a"))
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("insert", "Session has no 'insert'; write put(item)"),
+        ("filter", "Session has no 'filter'; write query(Model).where(...)"),
+        ("qery", "Session has no attribute 'qery'; did you mean query?"),
+    ],
+)
+def test_a_method_of_other_sessions_says_the_one_here(name: str, message: str):
+    with pytest.raises(AttributeError) as caught:
+        getattr(Session(region="eu-west-1"), name)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("kind", [Put, Create, Save, Replace])
+def test_a_class_in_the_place_of_an_item_says_so(kind):
+    with pytest.raises(OperationError, match="a model class stands where an item does; give an instance"):
+        kind(Parcel)
+
+
+def test_a_session_is_entered_with_async_with():
+    with pytest.raises(TypeError, match="Session is entered with `async with`, not with `with`"), Session():
+        pass

@@ -14,6 +14,7 @@ from typing import Any, Final, Self, TypeVar, overload
 
 from dynamap_async.config import BatchPolicy
 from dynamap_async.errors import BatchError, ItemFailure, SessionStateError
+from dynamap_async.errors.habits import EnteredByAsyncWith
 from dynamap_async.executor import own_instance
 from dynamap_async.limits import BATCH_WRITE_REQUESTS
 from dynamap_async.models import KeyValue, Model
@@ -40,7 +41,7 @@ Progress = Callable[[int], object]
 """Takes the number of items that are done, failed ones included."""
 
 
-class Batch:
+class Batch(EnteredByAsyncWith):
     """A bulk load: ``async with session.batch() as batch``, then ``await batch.put(item)`` as often as you like.
 
     ``put`` and ``delete`` return as soon as there is room, before the item is written. Writes to one key are done in

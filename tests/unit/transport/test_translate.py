@@ -85,6 +85,23 @@ def test_message_names_operation_table_code_and_remedy():
 
 
 @pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("The table does not have the specified index: by_city", "`await session.tables.ensure(Model)` makes it"),
+        (
+            "The provided key element does not match the schema",
+            "`await session.tables.verify(Model)` says what differs.",
+        ),
+        ("One or more parameter values were invalid: Missing the key id in the item", "session.tables.verify(Model)"),
+        ("Query condition missed key schema element: id", "session.tables.verify(Model)"),
+        ("One or more parameter values were invalid: Type mismatch for key id expected: N actual: S", "tables.verify"),
+    ],
+)
+def test_a_table_that_is_not_as_its_model_says_how_to_find_out(said, remedy):
+    assert remedy in str(translated("ValidationException", message=said))
+
+
+@pytest.mark.parametrize(
     ("operation", "remedy"),
     [
         ("CreateTable", "`tables.create(Model, if_missing=True)` leaves it as it is."),

@@ -37,6 +37,7 @@ from dynamap_async.operations.library_table import OwnItem
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.transport import Transport
+from dynamap_async.turns import new_task
 from dynamap_async.wire import Body
 
 R = TypeVar("R")
@@ -176,7 +177,7 @@ class Lease(EnteredByAsyncWith):
         await self._deadline.__aenter__()
         self._prolong()
         # A context of its own: what it sends is no part of the scopes of whoever takes the lease.
-        self._renewing = asyncio.get_running_loop().create_task(self._renew(), context=ContextVariables())
+        self._renewing = new_task(self._renew(), ContextVariables())
         return self
 
     async def __aexit__(
@@ -191,8 +192,11 @@ class Lease(EnteredByAsyncWith):
         assert self._deadline is not None  # noqa: S101 - likewise
         self._renewing.cancel()
         try:
-            await asyncio.wait((self._renewing,))
-            await self._deadline.__aexit__(kind, error, trace)
+            try:
+                # First: whoever is cancelled while it waits must not be cancelled again when the lease would run out.
+                await self._deadline.__aexit__(kind, error, trace)
+            finally:
+                await asyncio.wait((self._renewing,))
         except TimeoutError:
             if isinstance(error, asyncio.CancelledError):
                 raise _lost(self.name, "The work was broken off") from None

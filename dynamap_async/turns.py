@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Generator
-from typing import Final, TypeVar
+from collections.abc import Coroutine, Generator
+from contextvars import Context
+from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 R = TypeVar("R")
@@ -102,6 +103,18 @@ class _Turns:
 
 _lines: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns]] = WeakKeyDictionary()
 """One for each event loop, which is what all sessions on it share."""
+
+
+def new_task(coroutine: Coroutine[Any, Any, R], context: Context | None = None) -> asyncio.Task[R]:
+    """Return a task that begins in the next turn of the event loop, once whoever makes it has taken note of it.
+
+    The loop's task factory is not asked: it may make tasks that begin at once (``asyncio.eager_task_factory``).
+
+    Args:
+        coroutine: what the task does.
+        context: the context that it runs in; None for a copy of the current one.
+    """
+    return asyncio.Task(coroutine, loop=asyncio.get_running_loop(), context=context)
 
 
 async def next_turn() -> None:

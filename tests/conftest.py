@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -39,10 +39,19 @@ from dynamap_async.testing.native_program import EXECUTABLE, find_program
 ON_VIRTUAL_CLOCK = ("tests/concurrency", "tests/unit/session")
 """Folders in which every asynchronous test is marked ``virtual_clock``."""
 
+LOOP = "DYNAMAP_LOOP"
+"""The event loop of all tests: ``uvloop``, ``eager`` (tasks that begin at once), or both; else asyncio's usual one.
+
+What runs on a virtual clock stays on asyncio's own, with tasks that begin at once where that is asked for.
+"""
+ON_LOOP = frozenset(filter(None, os.environ.get(LOOP, "").split(",")))
+LOOPS = {"asyncio": (), "uvloop": ("uvloop",), "eager tasks": ("eager",), "uvloop, eager tasks": ("uvloop", "eager")}
+"""What tests that run on each kind of event loop call it -> what makes it one."""
+
 ON_CI = os.environ.get("CI") == "true"
 SEED = "--hypothesis-seed"
 EXAMPLES = "DYNAMAP_EXAMPLES"
-REPEATED = ("CI", EXAMPLES, "PYTHONHASHSEED", "PYTHONSAFEPATH")
+REPEATED = ("CI", EXAMPLES, LOOP, "PYTHONHASHSEED", "PYTHONSAFEPATH")
 """Variables that decide what a run does."""
 
 # How fast the machine is says nothing about the code. CI tries the same examples each time, so that what fails there is
@@ -59,6 +68,38 @@ providers._get_local_constants = lambda: providers._local_constants  # none, sin
 if not os.environ.get("PYTHONASYNCIODEBUG"):
     asyncio.BaseEventLoop.get_debug = lambda loop: False
     asyncio.constants.DEBUG_STACK_DEPTH = 0  # of coroutines
+
+usual_loop = asyncio.new_event_loop
+
+
+def make_loop(*kinds: str) -> asyncio.AbstractEventLoop:
+    """Return an event loop; asyncio's usual one with normal tasks, where no kind is named."""
+    if "uvloop" not in kinds:
+        loop = usual_loop()
+    else:
+        import uvloop
+
+        class Loop(uvloop.Loop):
+            def create_task(self, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+                """As uvloop does, but without its ``eager_start``, which asyncio's factory does not take in 3.13.0."""
+                return asyncio.eager_task_factory(self, coroutine, **options)
+
+        loop = Loop() if "eager" in kinds else uvloop.new_event_loop()
+    if "eager" in kinds:
+        loop.set_task_factory(asyncio.eager_task_factory)
+    return loop
+
+
+def make_virtual_loop() -> VirtualClockLoop:
+    """Return an event loop with a virtual clock, and with tasks that begin at once where the run asks for it."""
+    loop = VirtualClockLoop()
+    if "eager" in ON_LOOP:
+        loop.set_task_factory(asyncio.eager_task_factory)
+    return loop
+
+
+if ON_LOOP:  # asyncio.run, asyncio.Runner and pytest-asyncio ask here
+    asyncio.new_event_loop = asyncio.events.new_event_loop = lambda: make_loop(*ON_LOOP)
 
 
 @pytest.hookimpl(tryfirst=True)  # before Hypothesis looks at the option; xdist hands it to its workers
@@ -154,15 +195,25 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not (inspect.iscoroutinefunction(pyfuncitem.obj) and pyfuncitem.get_closest_marker("virtual_clock")):
         return None
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    with asyncio.Runner(loop_factory=VirtualClockLoop, debug=True) as runner:
+    with asyncio.Runner(loop_factory=make_virtual_loop, debug=True) as runner:
         runner.run(_leaving_nothing(pyfuncitem.obj, arguments))
     return True
 
 
 @pytest.fixture(scope="session")
-def virtual_clock() -> type[VirtualClockLoop]:
+def virtual_clock() -> Callable[[], VirtualClockLoop]:
     """Return what makes an event loop whose time jumps, for a test that runs loops of its own."""
-    return VirtualClockLoop
+    return make_virtual_loop
+
+
+@pytest.fixture(params=LOOPS.values(), ids=LOOPS)
+def loop_factory(request: pytest.FixtureRequest) -> Callable[[], asyncio.AbstractEventLoop]:
+    """Return what makes an event loop, of each kind in turn."""
+    if "uvloop" in request.param:
+        pytest.importorskip("uvloop", reason="uvloop does not run on Windows")
+    if "eager" in request.param and sys.version_info < (3, 12):
+        pytest.skip("asyncio.eager_task_factory came with Python 3.12")
+    return partial(make_loop, *request.param)
 
 
 class NoTables:

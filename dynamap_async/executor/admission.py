@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Context
 from dataclasses import field
 from functools import partial
+from math import inf
 from typing import Final, TypeAlias
 
 from dynamap_async.config import CapacityPolicy, Priority, Throughput
@@ -44,6 +45,7 @@ from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
 from dynamap_async.executor.pacing.tickets import Ticket
 from dynamap_async.request import Request, tables_of
 from dynamap_async.statistics import BucketStatistics
+from dynamap_async.turns import new_task
 from dynamap_async.wire import Body
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
@@ -84,7 +86,7 @@ class Describing:
         """Ask for the limits of a table."""
         self._described[table] = asyncio.get_running_loop().time() + _FAILED_SECONDS
         # An empty context: nobody's scope pays for it.
-        task = asyncio.get_running_loop().create_task(self._describe(table), context=Context())
+        task = new_task(self._describe(table), Context())
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
@@ -258,7 +260,9 @@ class Admission:
         self._most_tables = MOST_TABLES
         """Above how many known tables idle ones are forgotten."""
         self._waiting: Final[dict[Ticket, Callable[[], None]]] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = inf
+        """When the timer comes. It does not say so itself: uvloop gives a plain handle for less than a millisecond."""
         self._looking: asyncio.Handle | None = None
         self._closed = False
 
@@ -636,10 +640,10 @@ class Admission:
             return
         at = max(at, now + _LEAST_WAIT_SECONDS)
         if self._timer is not None:
-            if self._timer.when() <= at:
+            if self._timer_at <= at:
                 return
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_at(at, self._wake, context=Context())
+        self._timer, self._timer_at = asyncio.get_running_loop().call_at(at, self._wake, context=Context()), at
 
     def _wake(self) -> None:
         self._timer = None

@@ -32,6 +32,7 @@ from dynamap_async.executor.slots import Slots
 from dynamap_async.request import AnswerFilter, Positions, Request
 from dynamap_async.statistics import Statistics
 from dynamap_async.transport import Transport
+from dynamap_async.turns import new_task
 from dynamap_async.wire import Body, WireItem, WireKey
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class Executor:
 
         Raises:
             SessionStateError: it was opened before, or the event loop is not asyncio's.
-            ConfigurationError: the transport lacks something.
+            ConfigurationError: the transport lacks something, or requests cannot be sent on the event loop.
         """
         if self._loop is not None or self._closed:
             raise SessionStateError("a session can be opened once; make a new Session")
@@ -126,6 +127,7 @@ class Executor:
         for lane in (self._reads, self._writes):
             lane.start(deadline_source())
         try:
+            await _check_loop_fits(self._loop)
             await self._transport.open()
             self._slots.open(self._transport.max_connections)
         except BaseException:
@@ -318,7 +320,7 @@ class Executor:
         if self._closing is None:
             self._closed = True
             # A task of its own, so that no cancellation of whoever closes the session can leave it half closed.
-            self._closing = self._loop.create_task(self._end(timeout_seconds), context=Context())
+            self._closing = new_task(self._end(timeout_seconds), Context())
         await _to_its_end(self._closing)
 
     async def _end(self, timeout_seconds: float) -> None:
@@ -367,3 +369,11 @@ def _running_loop() -> asyncio.AbstractEventLoop:
             "a session needs asyncio (or uvloop); use it inside a coroutine that asyncio runs, not from trio or "
             "synchronous code"
         ) from None
+
+
+async def _check_loop_fits(loop: asyncio.AbstractEventLoop) -> None:
+    if type(loop).__module__.startswith("asyncio.") and loop.get_task_factory() is None:
+        return
+    from dynamap_async.executor.event_loops import check_loop
+
+    await check_loop(loop)

@@ -51,6 +51,7 @@ from dynamap_async.executor.singles import Singles
 from dynamap_async.executor.slots import Slots
 from dynamap_async.request import PartOfAnswer, Reader, Request, SharedDecoding
 from dynamap_async.transport import UNREADABLE, damaged
+from dynamap_async.turns import new_task
 from dynamap_async.wire import Body
 
 if TYPE_CHECKING:
@@ -669,7 +670,7 @@ class Lane:
 
     def _carry_in_task(self, batch: list[Call], priority: Priority) -> None:
         # An empty context: a batch belongs to many waiters, and must not carry one's scopes, spans or log context.
-        task = asyncio.get_running_loop().create_task(self._carry(batch), context=Context())
+        task = new_task(self._carry(batch), Context())
         self.tasks[task] = batch
         self._held[task] = priority
         for call in batch:

@@ -26,7 +26,7 @@ from dynamap_async.executor.anyio_scopes import shielded
 from dynamap_async.executor.gather import gather_all
 from dynamap_async.request import AnswerFilter, Positions, Request
 from dynamap_async.transport import UNREADABLE, unreadable
-from dynamap_async.turns import WorkPace
+from dynamap_async.turns import WorkPace, new_task
 from dynamap_async.wire import Body, WireItem, WireKey
 
 Send = Callable[[Request], Awaitable[Body]]
@@ -151,7 +151,7 @@ class Pages:
 def fetch(send: Send, request: Request, spawned: set[asyncio.Task[Body]]) -> asyncio.Task[Body]:
     """Begin to fetch a page, in a task that refers to nothing but the request."""
     # A bare context: the waiter's spans and log context are not those of the page after its own.
-    task = asyncio.get_running_loop().create_task(_send(send, request), context=bare_context())
+    task = new_task(_send(send, request), bare_context())
     spawned.add(task)
     task.add_done_callback(spawned.discard)
     task.add_done_callback(_forget)

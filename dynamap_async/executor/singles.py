@@ -140,10 +140,10 @@ class Singles:
         self._retries: Final = retries
         self._ended: Final = ended
         self._admission: Final = admission
-        self.under_way: Final[dict[Call, asyncio.Task[object] | None]] = {}
+        self.under_way: Final[dict[Call, asyncio.Task[object]]] = {}
         """What is under way, each with the task that waits for it."""
-        self._interrupted: Final[dict[Call, int]] = {}
-        """What was given up, with the number of times that its task was cancelled before."""
+        self._interrupted: Final[set[Call]] = set()
+        """What was given up: its task was cancelled here, once, which is undone when it ends."""
 
     async def send(self, request: Request) -> Body:
         """Carry out a request and return its answer; errors are those of ``Executor.send``."""
@@ -163,7 +163,9 @@ class Singles:
         Args:
             call: the request; of its waiter no more than this task itself knows.
         """
-        self.under_way[call] = asyncio.current_task()
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - requests are awaited in tasks
+        self.under_way[call], cancelled_before = task, task.cancelling()
         failure: type[BaseException] | None = None
         try:
             if call.waiters[0].reserved is not None and not call.holds:
@@ -181,7 +183,9 @@ class Singles:
                     return answer
                 await asyncio.sleep(delay)
         except BaseException as error:
-            own = given_up(call) if self._is_interrupted(call, error) else error
+            # From the start on: whoever cancels in the turn in which the session closes may come before it does.
+            is_ours = call in self._interrupted and task.cancelling() == cancelled_before + 1
+            own = given_up(call) if is_ours and isinstance(error, asyncio.CancelledError) else error
             failure = type(own)
             if own is error:
                 raise
@@ -205,7 +209,10 @@ class Singles:
             await turn
 
     def _end(self, call: Call, failure: type[BaseException] | None) -> None:
-        del self.under_way[call]
+        task = self.under_way.pop(call)
+        if call in self._interrupted:
+            self._interrupted.remove(call)
+            task.uncancel()
         if call.ticket is not None:
             self._admission.leave(call)
         if call.holds or call.waiters[0].reserved is not None:
@@ -247,16 +254,9 @@ class Singles:
             writes: whether to give up what may write, too.
         """
         for call, task in self.under_way.items():
-            if task is not None and call not in self._interrupted and (writes or not call.request.writes):
-                self._interrupted[call] = task.cancelling()
+            if call not in self._interrupted and (writes or not call.request.writes):
+                self._interrupted.add(call)
                 task.cancel()
-
-    def _is_interrupted(self, call: Call, error: BaseException) -> bool:
-        """Return whether an exception is nothing but our own interruption of the task, which is undone here."""
-        before, task = self._interrupted.pop(call, None), self.under_way[call]
-        if before is None or task is None:
-            return False
-        return task.uncancel() <= before and isinstance(error, asyncio.CancelledError)
 
 
 def _let_go(turn: asyncio.Future[None], error: Exception | None) -> None:

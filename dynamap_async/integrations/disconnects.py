@@ -8,6 +8,7 @@ import anyio
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.integrations.asgi import App, Connection, Message, Receive, Send
+from dynamap_async.turns import new_task
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """The methods that change nothing, so that their work may end anywhere.
@@ -66,7 +67,7 @@ class CancelOnDisconnect:
             await self._app(connection, receive, send)
             return
         exchange = _HttpExchange(receive, send)
-        listening = asyncio.create_task(exchange.listen())
+        listening = new_task(exchange.listen())
         try:
             with exchange.work:
                 await self._app(connection, exchange.receive, exchange.send)

@@ -18,6 +18,7 @@ from dynamap_async.models import Definition, Model, Role
 from dynamap_async.planning import Context
 from dynamap_async.session.results import result_of
 from dynamap_async.transport import damaged
+from dynamap_async.turns import new_task
 
 if TYPE_CHECKING:
     from dynamap_async.operations import Reserve, TransactWrite, Update, Write
@@ -50,16 +51,13 @@ class Numbers:
         """
         partition = _partition(write)
         counter = operations.counter_of(write.definition, partition)
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[int] = loop.create_future()
+        future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         if (waiting := self._waiting.get(counter)) is not None:
             waiting.append(future)
         else:
-            self._waiting[counter] = [future]  # before the task, which may begin at once and ends where nobody waits
-            task = loop.create_task(
-                self._serve(counter, write.definition, partition),
-                context=ContextVariables(),  # the first caller's context is not everybody's
-            )
+            self._waiting[counter] = [future]
+            # In an empty context: the first caller's is not everybody's.
+            task = new_task(self._serve(counter, write.definition, partition), ContextVariables())
             self._serving.add(task)
             task.add_done_callback(self._serving.discard)
         return await future

@@ -27,6 +27,7 @@ from dynamap_async.operations import Find, Query
 from dynamap_async.planning import checked_model
 from dynamap_async.session.bulk import of_key, several
 from dynamap_async.session.runner import Runner
+from dynamap_async.turns import new_task
 
 K_contra = TypeVar("K_contra", contravariant=True)
 V = TypeVar("V")
@@ -67,7 +68,7 @@ class _Promise(Generic[V]):
 
     def _begin(self) -> asyncio.Task[V]:
         self._payer = innermost()
-        self._task = asyncio.create_task(self._read())
+        self._task = new_task(self._read())
         return self._task
 
     def leave(self) -> asyncio.Task[V] | None:

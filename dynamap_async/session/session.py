@@ -214,7 +214,8 @@ class Session(EnteredByAsyncWith):
 
         Raises:
             ConfigurationError: the region or the credentials are missing, or ``table_names`` names a table that no
-                model declares.
+                model declares; or uvloop is older than 0.23, or requests cannot be sent in the tasks that the event
+                loop's task factory makes.
             SessionStateError: it was opened before, or the event loop is not asyncio's.
         """
         check_names_are_declared(self._runner.context.tables)

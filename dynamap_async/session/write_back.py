@@ -19,6 +19,7 @@ from dynamap_async.models import Definition, Model, definition_of, older_item
 from dynamap_async.operations.item_upgrade import ItemUpgrade, upgrade_of, upgrades_in
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.scope import Allowance, Scope
+from dynamap_async.turns import new_task
 from dynamap_async.wire import WireItem
 
 _WAITING: Final = 1_000
@@ -56,7 +57,7 @@ class WriteBack:
         self._waiting.setdefault(_identity(definition, older), (definition, older))
         if self._task is None:
             # In a context of its own: what it takes is not for the scope of who happened to read the item.
-            self._task = asyncio.get_running_loop().create_task(self._write_all(), context=Context())
+            self._task = new_task(self._write_all(), Context())
 
     def stop(self) -> None:
         """Store nothing more: what waits is left to later reads."""

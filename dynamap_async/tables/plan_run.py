@@ -10,6 +10,7 @@ from typing import Any, Self, TypeAlias
 from dynamap_async.errors import SessionStateError
 from dynamap_async.executor import BoundCoroutine
 from dynamap_async.tables.applying import AppliedPlan, StepProgress, Watch
+from dynamap_async.turns import new_task
 
 _CarryOut: TypeAlias = Callable[[Watch], Coroutine[Any, Any, AppliedPlan]]
 
@@ -88,7 +89,7 @@ class PlanRun(BoundCoroutine[AppliedPlan]):
             raise StopAsyncIteration
         self._begun = True
         if self._task is None:
-            self._task = asyncio.create_task(_tell_all(self._carry_out, self._events, self._watch))
+            self._task = new_task(_tell_all(self._carry_out, self._events, self._watch))
         event = await self._events.get()
         if event is not None:
             return event

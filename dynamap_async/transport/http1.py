@@ -94,11 +94,6 @@ class Http1Connection(asyncio.BufferedProtocol):
 
     # What the pool calls.
 
-    @property
-    def is_made(self) -> bool:
-        """Whether there is, or was, a connection."""
-        return self._transport is not None
-
     def begin(self, head: bytes, body: bytes) -> asyncio.Future[Answer] | None:
         """Begin to send a request; return what its answer will be in. None: nothing was sent, and nothing can be.
 

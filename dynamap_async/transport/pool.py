@@ -2,12 +2,14 @@
 
 Invariant: there are never more than the pool has room for, those included that are being made. Each is either idle, or
 has one exchange, or is being made. In a session nobody waits here: the executor has as many slots as the pool has room,
-and a connection is idle again before the slot of its exchange is. When ``close`` returns, none is left.
+and a connection is idle again before the slot of its exchange is. When ``close`` returns, none is left, unless an event
+loop does not say that one has ended.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections import deque
 from contextvars import Context
@@ -21,9 +23,13 @@ from dynamap_async.transport.credentials import OneForAll
 from dynamap_async.transport.failures import AnswerTooLargeError, BrokenAnswerError, NotConnectedError
 from dynamap_async.transport.http1 import PIECE_BYTES, Http1Connection
 from dynamap_async.transport.settings import ConnectionSettings
+from dynamap_async.turns import new_task
 
 _KEPT_SECONDS: Final = 12.0
 """How long a connection stays open without a request, unless the settings say otherwise."""
+
+_CLOSING_SECONDS: Final = 1.0
+"""How long closing waits for the event loop to end connections, which takes it a few turns."""
 
 _BUFFER_BYTES: Final = 2**18
 """Most that is read at one go."""
@@ -89,12 +95,14 @@ class Pool:
                 self._wake()
 
     async def close(self) -> None:
-        """Close all connections, and wait until they are."""
+        """Close all connections, and wait until they are, or have had their time."""
         self._closed = True
         for connection in [*self._open]:
             connection.close()  # one that is being made closes when it is
-        while self._open:
-            await self._turn()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSING_SECONDS):
+                while self._open:
+                    await self._turn()
 
     async def _another(self) -> Http1Connection:
         """Return a new connection as soon as there is room for it, or one that is idle before."""
@@ -114,13 +122,12 @@ class Pool:
         self._open.add(connection)
         try:
             # In an empty context: what the event loop calls for the connection would keep that of whoever sends now.
-            await loop.create_task(self._connect(connection), context=Context())
+            await new_task(self._connect(connection), Context())
         except BaseException as error:
-            # Here and not in the task, which may be cancelled before its first step, or when it has just succeeded.
-            if connection.is_made:
-                connection.close()  # and is forgotten when it has ended
-            else:
-                self._forget(connection)
+            # Here and not in the task, which may be cancelled before its first step, or when it has just succeeded. It
+            # is forgotten at once: uvloop tells of no end where it ends itself what was just made.
+            connection.close()
+            self._forget(connection)
             if isinstance(error, (OSError, UnicodeError)):
                 raise NotConnectedError from error
             raise
@@ -129,9 +136,13 @@ class Pool:
     async def _connect(self, connection: Http1Connection) -> None:
         async with asyncio.timeout(None if self._connect_seconds == inf else self._connect_seconds):
             connected = await self._addresses.connect()
-            await asyncio.get_running_loop().create_connection(
-                lambda: connection, sock=connected, ssl=self._tls, server_hostname=self._server_name
-            )
+            try:
+                await asyncio.get_running_loop().create_connection(
+                    lambda: connection, sock=connected, ssl=self._tls, server_hostname=self._server_name
+                )
+            except BaseException:
+                connection.close()  # in this turn: uvloop would go on with TLS, and log that the socket is closed
+                raise
         if self._closed:
             connection.close()
 

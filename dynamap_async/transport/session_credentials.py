@@ -16,6 +16,7 @@ from botocore.exceptions import SSOError, TokenRetrievalError
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport.credentials import OneForAll, checked_credentials
+from dynamap_async.turns import new_task
 
 _MISSING = (
     "no AWS credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, choose a profile, give the "
@@ -92,8 +93,7 @@ class SessionCredentials:
         under_way = self._refreshing is not None and not self._refreshing.done()
         if not under_way and source.refresh_needed(self._due_seconds):
             # In a context of its own: that of whoever asks now may end before it does.
-            refresh = self._refresh_ahead(source)
-            self._refreshing = asyncio.get_running_loop().create_task(refresh, context=Context())
+            self._refreshing = new_task(self._refresh_ahead(source), Context())
         return source._frozen_credentials  # noqa: SLF001 - get_frozen_credentials would refresh them now
 
     async def _refresh_ahead(self, source: Any) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
@@ -437,3 +438,24 @@ class TestHotPartitions:
                 for number in range(100):
                     others.create_task(session.find(model, f"other {number}", 1))
             assert now() - begin == pytest.approx(0.005)
+
+
+async def test_pacing_asks_no_timer_for_its_time(transport, metered, open_session, items, monkeypatch):
+    # uvloop's handle has none, where less than a millisecond is left.
+    loop = asyncio.get_running_loop()
+    usual, timers, told = loop.call_at, [], []
+
+    def call_at(*arguments, **options):
+        timers.append(usual(*arguments, **options))
+        return SimpleNamespace(cancel=timers[-1].cancel, _source_traceback=None)
+
+    monkeypatch.setattr(loop, "call_at", call_at)
+    loop.set_exception_handler(lambda loop, context: told.append(context))
+    async with open_session(capacity=TEN) as session:
+        first = asyncio.create_task(session.put_many(items(30)))
+        await asyncio.sleep(0.5)
+        await session.put_many(items(30, 30))
+        await first
+    assert metered.counts["taken"] == 60
+    assert timers
+    assert told == []

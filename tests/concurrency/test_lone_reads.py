@@ -24,24 +24,18 @@ async def together(*awaitables):
     return [task.result() for task in tasks]
 
 
-def counting_tasks(loop, made):
-    """Let every task of the loop be noted in ``made``."""
+async def test_a_read_alone_starts_no_task(transport, served, open_session, model):
+    sending = []
 
-    def factory(loop, coroutine, **options):
-        made.append(coroutine)
-        return asyncio.Task(coroutine, loop=loop, **options)
+    def answer(request):
+        sending.append(asyncio.current_task())
+        return served(request)
 
-    loop.set_task_factory(factory)
-
-
-async def test_a_read_alone_starts_no_task(served, open_session, model):
-    made = []
+    transport.script(answer)
     async with open_session() as session:
-        counting_tasks(asyncio.get_running_loop(), made)
         found = await session.get(model, "s", 1)
-        asyncio.get_running_loop().set_task_factory(None)
     assert found.at == 1
-    assert made == []
+    assert sending == [asyncio.current_task()]
 
 
 @pytest.mark.parametrize("ticks", [0, 1, 2])

@@ -1,7 +1,6 @@
 """On every event loop that asyncio programs use, and with tasks that begin at once, the executor does the same."""
 
 import asyncio
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import anyio
@@ -11,23 +10,8 @@ from dynamap_async import Model, PartitionKey, RetryPolicy, attr
 from dynamap_async.errors import ConnectionFailedError, Outcome, SessionClosedError
 
 
-def _uvloop():
-    return pytest.importorskip("uvloop", reason="uvloop does not run on Windows").new_event_loop()
-
-
-def _eager():
-    if sys.version_info < (3, 12):
-        pytest.skip("asyncio.eager_task_factory came with Python 3.12")
-    loop = asyncio.SelectorEventLoop()
-    loop.set_task_factory(asyncio.eager_task_factory)
-    return loop
-
-
-LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": _uvloop, "eager tasks": _eager}
-
-
-@pytest.fixture(params=LOOPS.values(), ids=LOOPS)
-def run(request, transport, service, open_session):
+@pytest.fixture
+def run(loop_factory, transport, service, open_session):
     """Return a function that runs a program with a session on an event loop, and asserts that it leaves no task."""
     transport.otherwise = service
     service.fill(1000)
@@ -40,7 +24,7 @@ def run(request, transport, service, open_session):
             assert asyncio.all_tasks() == {asyncio.current_task()}
             return result
 
-        with asyncio.Runner(loop_factory=request.param) as runner:
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
             return runner.run(main())
 
     return run
@@ -98,6 +82,7 @@ def test_each_item_gets_a_number(run, transport):
     transport.otherwise = counter
     tickets = run(lambda session: together(session.create(Ticket()) for _ in range(3)))
     assert sorted(ticket.number for ticket in tickets) == [1, 2, 3]
+    assert taken == [3]
 
 
 def test_writes_of_one_key_keep_their_order(run, service, model):
@@ -213,6 +198,51 @@ def test_closing_tells_reads_and_writes_what_is_known(run, transport, model):
     assert isinstance(read, SessionClosedError)
     assert isinstance(write, ConnectionFailedError)
     assert write.outcome is Outcome.UNKNOWN
+
+
+async def put(session, item):
+    await session.put(item)
+
+
+async def create(session, item):
+    await session.create(item)
+
+
+async def transaction(session, item):
+    async with session.transaction() as tx:
+        tx.put(item)
+        tx.put(type(item)(sensor="t", at=item.at))
+
+
+@pytest.mark.parametrize("write", [put, create, transaction])
+def test_writes_that_wait_in_line_are_not_sent_when_the_session_gives_up(run, transport, model, write):
+    transport.latency = 60.0
+    tasks = []
+
+    async def program(session):
+        tasks.extend(asyncio.create_task(write(session, model(sensor="s", at=1, value=n))) for n in range(4))
+        while not transport.under_way:  # noqa: ASYNC110 - only a few turns of the loop
+            await asyncio.sleep(0)
+
+    run(program, close_timeout_seconds=0.0)
+    assert [task.exception().outcome for task in tasks] == [Outcome.UNKNOWN, *[Outcome.NOT_SENT] * 3]
+    assert len(transport.requests) == 1
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2])
+def test_a_read_that_is_asked_for_just_before_closing_is_given_up(run, transport, model, turns):
+    transport.latency = 60.0
+    tasks, closed = [], []
+
+    async def program(session):
+        tasks.append(asyncio.create_task(session.find(model, "s", 1)))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        transport.otherwise = lambda request: closed.append(transport.closed) or {}
+
+    run(program)
+    assert isinstance(tasks[0].exception(), SessionClosedError)
+    assert closed == []
 
 
 async def test_a_call_from_another_thread_is_no_part_of_a_test_that_passes():

@@ -1,6 +1,7 @@
 """A session is opened once, on one event loop, and closing it leaves nothing running."""
 
 import asyncio
+import contextlib
 import gc
 import warnings
 
@@ -208,6 +209,65 @@ async def test_closing_fails_reads_that_wait_to_be_sent_again(transport, open_se
         await asyncio.sleep(0.1)
     with pytest.raises(SessionClosedError):
         await read
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda session, model: session.find(model, "s", 1),
+        lambda session, model: session.find(model, "s", 1, coalesce=False),
+        lambda session, model: session.transact_find((model, "s", 1), (model, "s", 2)),
+        lambda session, model: session.get_many(model, [("s", 1), ("s", 2)]),
+        lambda session, model: session.query(model).where(model.sensor == "s"),
+        lambda session, model: session.create(model(sensor="s", at=1)),
+        lambda session, model: session.put(model(sensor="s", at=1)),
+        lambda session, model: session.update(model, "s", 1).set(model.value, 2),
+        lambda session, model: session.put_many([model(sensor="s", at=1)]),
+    ],
+    ids=["find", "find alone", "transact_find", "get_many", "query", "create", "put", "update", "put_many"],
+)
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+async def test_who_is_cancelled_in_the_turn_in_which_a_session_gives_up_stays_cancelled(
+    transport, open_session, model, monkeypatch, ask, before
+):
+    transport.latency, transport.otherwise = 60, {}
+
+    async def call(session):
+        await ask(session, model)
+
+    async with open_session(close_timeout_seconds=0) as session:
+        task = asyncio.create_task(call(session))
+        await asyncio.sleep(1)
+        singles, ends_writes = session._executor._singles, transport.requests[0].writes
+        interrupt = singles.interrupt
+
+        def interrupt_in_the_same_turn(*, writes):
+            if writes is ends_writes and before:
+                task.cancel()
+            interrupt(writes=writes)
+            if writes is ends_writes and not before:
+                task.cancel()
+
+        monkeypatch.setattr(singles, "interrupt", interrupt_in_the_same_turn)
+    await asyncio.wait((task,))
+    assert task.cancelled()
+    assert task.cancelling() == 1
+
+
+async def test_a_task_is_not_left_cancelled_by_a_session_whose_transport_answers_all_the_same(
+    transport, open_session, model
+):
+    async def answer(request):
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        return {}
+
+    transport.send = answer
+    async with open_session() as session:
+        task = asyncio.create_task(session.find(model, "s", 1))
+        await asyncio.sleep(1)
+    assert await task is None
+    assert task.cancelling() == 0
 
 
 async def test_closing_lets_writes_finish(transport, open_session, model):

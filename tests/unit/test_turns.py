@@ -1,13 +1,14 @@
 """Large work goes on in slices, one in a turn of the event loop, whoever does it. The clock is the work's own."""
 
 import asyncio
+import contextvars
 import gc
 import weakref
 from types import SimpleNamespace
 
 import pytest
 
-from dynamap_async.turns import WorkPace, in_turns, next_turn
+from dynamap_async.turns import WorkPace, in_turns, new_task, next_turn
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -116,6 +117,27 @@ async def test_who_is_cancelled_in_the_moment_of_its_turn_holds_nobody_up():
     await asyncio.wait((first, second))
     assert first.cancelled()
     assert not second.cancelled()
+
+
+@pytest.mark.parametrize("factory", [None, getattr(asyncio, "eager_task_factory", None)])
+def test_a_new_task_begins_in_the_next_turn_whatever_tasks_the_loop_makes(virtual_clock, factory):
+    seen = []
+
+    async def work():
+        seen.append(variable.get("none"))
+
+    async def program():
+        asyncio.get_running_loop().set_task_factory(factory)
+        variable.set("the caller's")
+        tasks = [new_task(work()), new_task(work(), contextvars.Context())]
+        assert seen == []
+        await asyncio.sleep(0)
+        assert all(task.done() for task in tasks)
+
+    variable = contextvars.ContextVar("variable")
+    with asyncio.Runner(loop_factory=virtual_clock) as runner:
+        runner.run(program())
+    assert seen == ["the caller's", "none"]
 
 
 def test_an_event_loop_is_not_kept_alive(virtual_clock):

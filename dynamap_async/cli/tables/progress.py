@@ -3,12 +3,13 @@
 import asyncio
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from shutil import get_terminal_size
 from typing import Final, TextIO
 
 from dynamap_async.tables import StepProgress, TableStep
 from dynamap_async.tables.estimates import duration
+from dynamap_async.turns import new_task
 
 _ON_TERMINAL_SECONDS: Final = 1.0
 _ON_PIPE_SECONDS: Final = 10.0
@@ -80,13 +81,14 @@ class ProgressLines:
                 await asyncio.sleep(_ON_TERMINAL_SECONDS if self._over else _ON_PIPE_SECONDS)
                 self.tell_waiting()
 
-        task = asyncio.create_task(tell())
+        task = new_task(tell())
         try:
             yield
         finally:
             task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            await asyncio.wait((task,))
+            if not task.cancelled():
+                task.result()  # what could not be written
             if self._open:
                 self._stream.write("\n")
 

@@ -33,6 +33,7 @@ from dynamap_async.session.bulk.parts import ItemRequest
 from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.writes import Writes
+from dynamap_async.turns import new_task
 from dynamap_async.wire import Body
 
 T = TypeVar("T")
@@ -372,9 +373,9 @@ class _OrderedWrites:
     def begin(self, operation: Write[Any], request: Request) -> asyncio.Task[Any]:
         """Begin a write behind those of the same item; one without a number has no key yet, so it follows none."""
         if request.target is None:
-            return asyncio.create_task(self._writes.after_hooks(operation))
+            return new_task(self._writes.after_hooks(operation))
         identity = request.target.identity
-        task = asyncio.create_task(self._behind(self._last.get(identity), operation))
+        task = new_task(self._behind(self._last.get(identity), operation))
         self._last[identity] = task
         task.add_done_callback(lambda _: self._last.pop(identity) if self._last.get(identity) is task else None)
         return task

@@ -31,6 +31,7 @@ from dynamap_async.testing.faults.script import FaultDecision, Script
 from dynamap_async.testing.faults.scripted_calls import FaultyCall, call_of, divided, with_left_over
 from dynamap_async.testing.probe import HOST
 from dynamap_async.transport.channel import Answer
+from dynamap_async.turns import new_task
 from dynamap_async.wire import Body
 
 _PASSED_ON: Final = ("content-type", "x-amz-crc32", "x-amzn-requestid", "x-amzn-errortype", "date")
@@ -170,7 +171,7 @@ class FaultyServer:
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # A coroutine would do, but when it is cancelled asyncio's streams log that as an error (Python 3.11).
-        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        task = new_task(self._serve(reader, writer))
         self._open[task] = writer
         task.add_done_callback(self._open.pop)
         self._accepted += 1

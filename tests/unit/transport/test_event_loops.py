@@ -2,31 +2,16 @@
 
 import asyncio
 import gc
-import sys
 from dataclasses import replace
 
 import pytest
 
 from dynamap_async.config import Credentials
-from dynamap_async.transport import Connection, WireTransport
+from dynamap_async.transport import AioConfig, Connection, WireTransport
+from dynamap_async.transport.http1 import Http1Connection
 
 CREDENTIALS = Credentials(access_key_id="AKID", secret_access_key="s")
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
-
-
-def _uvloop():
-    return pytest.importorskip("uvloop", reason="uvloop does not run on Windows").new_event_loop()
-
-
-def _eager():
-    if sys.version_info < (3, 12):
-        pytest.skip("asyncio.eager_task_factory came with Python 3.12")
-    loop = asyncio.SelectorEventLoop()
-    loop.set_task_factory(asyncio.eager_task_factory)
-    return loop
-
-
-LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": _uvloop, "eager tasks": _eager}
 
 
 class Answering(asyncio.Protocol):
@@ -49,8 +34,7 @@ class Answering(asyncio.Protocol):
 
 
 @pytest.mark.parametrize("debug", [False, True], ids=["as usual", "debug"])
-@pytest.mark.parametrize("make", LOOPS.values(), ids=LOOPS)
-def test_requests_of_every_size_are_sent_and_nothing_is_left(make, debug, get_item):
+def test_requests_of_every_size_are_sent_and_nothing_is_left(loop_factory, debug, get_item):
     async def program():
         server = await asyncio.get_running_loop().create_server(Answering, "127.0.0.1", 0)
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -68,6 +52,43 @@ def test_requests_of_every_size_are_sent_and_nothing_is_left(make, debug, get_it
         server.close()
         await server.wait_closed()
 
-    with asyncio.Runner(loop_factory=make, debug=debug) as runner:
+    with asyncio.Runner(loop_factory=loop_factory, debug=debug) as runner:
         runner.run(program())
     gc.collect()
+
+
+def test_who_leaves_as_its_connection_is_made_takes_no_place(loop_factory, get_item, monkeypatch):
+    made, told, caller = Http1Connection.connection_made, [], None
+
+    def connection_made(self, transport):
+        made(self, transport)
+        if caller is not None:
+            caller.cancel()
+
+    monkeypatch.setattr(Http1Connection, "connection_made", connection_made)
+
+    async def program():
+        nonlocal caller
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, context: told.append(context))
+        server = await loop.create_server(Answering, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        few = AioConfig(max_pool_connections=2)
+        transport = WireTransport(
+            Connection(region="eu-west-1", endpoint_url=url, credentials=CREDENTIALS, aio_config=few)
+        )
+        await transport.open()
+        for _ in range(3):
+            caller = asyncio.create_task(transport.send(get_item))
+            await asyncio.wait([caller])
+            assert caller.cancelled()
+        caller = None
+        async with asyncio.timeout(30):
+            assert await transport.send(get_item) == {}
+        await transport.close()
+        server.close()
+        await server.wait_closed()
+
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(program())
+    assert told == []

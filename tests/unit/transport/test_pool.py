@@ -19,7 +19,7 @@ from dynamap_async.errors import (
     RequestRejectedError,
     RequestTimeoutError,
 )
-from dynamap_async.transport import AioConfig, Connection, WireTransport, http1
+from dynamap_async.transport import AioConfig, Connection, WireTransport, http1, pool
 
 pytestmark = pytest.mark.asyncio
 
@@ -296,6 +296,55 @@ async def test_nothing_was_sent_where_the_system_took_nothing():
     connection.connection_made(FailingTransport())
     assert connection.begin(b"head", b"body") is None
     assert connection.begin(b"head", b"body") is None  # known to be closing now
+
+
+class OpenTransport:
+    """A transport of a connection that is open, and whose end nobody tells."""
+
+    aborted = False
+
+    def __init__(self, connected):
+        self.connected = connected
+
+    def abort(self):
+        self.aborted = True
+
+    def get_extra_info(self, _name):
+        return self.connected
+
+
+async def test_a_connection_that_its_caller_leaves_as_it_is_made_is_ended_in_that_turn(
+    to_server, get_item, monkeypatch
+):
+    # As uvloop does: it closes the socket without a word to the connection, and goes on with TLS in the next turn.
+    seen, loop = [], asyncio.get_running_loop()
+
+    async def create_connection(factory, sock, **_settings):
+        opened = OpenTransport(sock)
+        factory().connection_made(opened)
+        sock.close()
+        loop.call_soon(lambda: seen.append(opened.aborted))
+        raise asyncio.CancelledError
+
+    transport, _ = await to_server(answering())
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "create_connection", create_connection)
+        with pytest.raises(asyncio.CancelledError):
+            await transport.send(get_item)
+    assert seen == [True]
+    assert not transport._opened.channel._open
+    assert await transport.send(get_item) == {}
+
+
+async def test_closing_does_not_wait_for_ever_for_the_end_of_a_connection(to_server, monkeypatch):
+    monkeypatch.setattr(pool, "_CLOSING_SECONDS", 0.0)
+    transport, _ = await to_server(answering())
+    connection = connection_on(asyncio.get_running_loop(), read_seconds=1, idle_seconds=1)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        connection.connection_made(OpenTransport(ours))
+        transport._opened.channel._open.add(connection)
+        await transport.close()
 
 
 async def test_a_server_that_closes_each_connection_as_soon_as_it_is_made_was_not_sent_to(

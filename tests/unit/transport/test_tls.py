@@ -235,14 +235,9 @@ def test_authorities_that_cannot_be_read_are_named(monkeypatch):
 
 
 @pytest.mark.parametrize("debug", [False, True], ids=["as usual", "debug"])
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_requests_are_encrypted_on_each_event_loop_and_nothing_is_left(
-    loop, debug, get_item, trusted, server_tls, no_aws_environment
+    loop_factory, debug, get_item, trusted, server_tls, no_aws_environment
 ):
-    make = asyncio.new_event_loop
-    if loop == "uvloop":
-        make = pytest.importorskip("uvloop", reason="uvloop does not run on Windows").new_event_loop
-
     async def program():
         async def answer(reader, writer):
             with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
@@ -263,6 +258,6 @@ def test_requests_are_encrypted_on_each_event_loop_and_nothing_is_left(
         while len(asyncio.all_tasks()) > 1:  # noqa: ASYNC110 - only a few turns of the loop
             await asyncio.sleep(0)
 
-    with asyncio.Runner(loop_factory=make, debug=debug) as runner:
+    with asyncio.Runner(loop_factory=loop_factory, debug=debug) as runner:
         runner.run(program())
     gc.collect()

@@ -22,6 +22,7 @@ def samples_in(text: str) -> tuple[Sample, ...]:
     """
     try:
         model: Any = json.loads(text)
+        json.dumps(model, ensure_ascii=False).encode()  # fails for half a character, which DynamoDB never holds
         tables = [_table(table) for table in model["DataModel"]]
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise ValueError(
@@ -62,4 +63,7 @@ def _keys(keys: Mapping[str, Any]) -> KeySchema:
 
 
 def _attribute(attribute: Mapping[str, Any]) -> KeyAttribute:
-    return KeyAttribute(attribute["AttributeName"], attribute["AttributeType"])
+    name: object = attribute["AttributeName"]
+    if not isinstance(name, str):
+        raise TypeError(f"the key attribute {name!r} is named by no text")
+    return KeyAttribute(name, attribute["AttributeType"])

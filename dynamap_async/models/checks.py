@@ -11,7 +11,6 @@ from pydantic import AwareDatetime, BaseModel, FutureDatetime, PastDatetime, Typ
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from dynamap_async import limits
 from dynamap_async.codec import ALL_TAGS, EPOCH_SECONDS, StoredForm
 from dynamap_async.errors import EncodeError
 from dynamap_async.models.annotations import bare, name_of, without_none
@@ -19,6 +18,7 @@ from dynamap_async.models.assigned import PRESENCE, Assigned
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.markers import OURS, Role, StoredAs, stored_form
 from dynamap_async.models.settings import SETTINGS, Settings, fault
+from dynamap_async.schema import is_attribute_name
 
 _KEYS: Final = (Role.PARTITION_KEY, Role.SORT_KEY)
 
@@ -232,9 +232,9 @@ def _is_form(form: object) -> bool:
 def _check_stored_names(model: type[Any], fields: Mapping[str, FieldPlan]) -> None:
     taken: dict[str, str] = {}
     for plan in fields.values():
-        if not 0 < len(plan.stored.encode()) <= limits.ATTRIBUTE_NAME_BYTES:
+        if not is_attribute_name(plan.stored):
             raise fault(
-                model.__name__, f"the stored name {plan.stored[:40]!r} must be 1 to 65,535 bytes long", plan.name
+                model.__name__, f"the stored name {plan.stored[:40]!r} must be 1 to 65,535 bytes of UTF-8", plan.name
             )
         if plan.stored in taken:
             raise fault(

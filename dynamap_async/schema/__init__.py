@@ -6,7 +6,14 @@ from dynamap_async.config import Throughput
 from dynamap_async.schema.indexes import ALL, KEYS_ONLY, IndexKind, IndexSchema, Projection, include
 from dynamap_async.schema.keys import KeyAttribute, KeySchema
 from dynamap_async.schema.on_demand import NEW_WARM, NO_MAXIMUM, OnDemand
-from dynamap_async.schema.table import NAME_RULE, TableSchema, check_attribute_names, check_schema, is_name
+from dynamap_async.schema.table import (
+    NAME_RULE,
+    TableSchema,
+    check_attribute_names,
+    check_schema,
+    is_attribute_name,
+    is_name,
+)
 from dynamap_async.schema.table_settings import (
     STREAM_VIEWS,
     TABLE_CLASSES,
@@ -45,5 +52,6 @@ __all__ = [
     "check_tag_names",
     "check_tags",
     "include",
+    "is_attribute_name",
     "is_name",
 ]

@@ -95,6 +95,19 @@ def is_name(text: object) -> bool:
     return isinstance(text, str) and _NAME.fullmatch(text) is not None
 
 
+def is_attribute_name(text: object, *, most: int = ATTRIBUTE_NAME_BYTES) -> bool:
+    """Return whether DynamoDB takes a text as the name of an attribute.
+
+    Args:
+        text: what is given as a name.
+        most: how long it may be, in bytes.
+    """
+    try:
+        return isinstance(text, str) and 0 < len(text.encode()) <= most
+    except UnicodeEncodeError:  # a lone surrogate
+        return False
+
+
 def check_schema(schema: TableSchema) -> None:
     """Raise OperationError for a name or a type that DynamoDB refuses.
 
@@ -105,14 +118,13 @@ def check_schema(schema: TableSchema) -> None:
         raise OperationError(fault)
 
 
-def check_attribute_names(names: Iterable[object], *, most: int = ATTRIBUTE_NAME_BYTES) -> None:
+def check_attribute_names(names: Iterable[object]) -> None:
     """Raise OperationError for the name of an attribute that DynamoDB refuses.
 
     Args:
         names: what is given as names.
-        most: how long each may be, in bytes.
     """
-    for fault in _name_faults(names, most):
+    for fault in _name_faults(names, ATTRIBUTE_NAME_BYTES):
         raise OperationError(fault)
 
 
@@ -136,10 +148,6 @@ def _faults(schema: TableSchema) -> Iterator[str]:
 
 def _name_faults(names: Iterable[object], most: int) -> Iterator[str]:
     for name in names:
-        try:
-            is_right = isinstance(name, str) and 0 < len(name.encode()) <= most
-        except UnicodeEncodeError:  # a lone surrogate
-            is_right = False
-        if not is_right:
+        if not is_attribute_name(name, most=most):
             shown = repr(str(name)[:40])
             yield f"the attribute name {shown} is not one that DynamoDB takes; use 1 to {most:,} bytes of UTF-8"

@@ -21,7 +21,15 @@ from dynamap_async.models.indexes import (
     replaced_name,
 )
 from dynamap_async.models.settings import check_name, check_table_settings, fault, names_periods, throughput_of
-from dynamap_async.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema, TableSettings, Throughput
+from dynamap_async.schema import (
+    IndexSchema,
+    KeyAttribute,
+    KeySchema,
+    TableSchema,
+    TableSettings,
+    Throughput,
+    is_attribute_name,
+)
 from dynamap_async.wire import AttributeValue, KeyTag, WireItem
 
 if TYPE_CHECKING:
@@ -309,8 +317,8 @@ class Table:
     def _check(self) -> None:
         schema, names = self.schema, [each.name for each in self.schema.indexes]
         for name in (*schema.attribute_types, *(() if self.attribute is None else (self.attribute,))):
-            if not 0 < len(name.encode()) <= limits.KEY_NAME_BYTES:
-                raise self._fault(f"names an attribute of 1 to {limits.KEY_NAME_BYTES} bytes, not {name!r}")
+            if not is_attribute_name(name, most=limits.KEY_NAME_BYTES):
+                raise self._fault(f"names an attribute of 1 to {limits.KEY_NAME_BYTES} bytes of UTF-8, not {name!r}")
         for name, tag in self._types.items():
             if name not in schema.attribute_types or tag not in ("S", "N", "B"):
                 raise self._fault(f'types={{{name!r}: {tag!r}}}: name a key attribute, and "S", "N" or "B"')

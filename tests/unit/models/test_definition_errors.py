@@ -82,7 +82,10 @@ MISTAKES = {
         "text",
     ),
     "empty stored name": Mistake(
-        keyed(text=(Attr[str], attr(name=""))), "the stored name '' must be 1 to 65,535 bytes long", "text"
+        keyed(text=(Attr[str], attr(name=""))), "the stored name '' must be 1 to 65,535 bytes of UTF-8", "text"
+    ),
+    "stored name of half a character": Mistake(
+        keyed(text=(Attr[str], attr(name="\ud800"))), r"the stored name '\\ud800' must be 1 to 65,535 bytes", "text"
     ),
     "stored name of another type": Mistake(
         keyed(text=(Attr[str], attr(name=5))),

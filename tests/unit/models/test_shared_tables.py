@@ -344,6 +344,7 @@ WRONG_TABLES: dict[str, tuple[dict[str, Any], str]] = {
     "a kind in the key": ({"discriminator": "sk"}, "discriminator=Prefix\\('sk'\\)"),
     "a prefix of a number": ({"discriminator": Prefix("sk"), "types": {"sk": "N"}}, "which is not text"),
     "an empty name": ({"partition_key": ""}, "names an attribute of 1 to 255 bytes"),
+    "a name of half a character": ({"partition_key": "\ud800"}, "names an attribute of 1 to 255 bytes"),
 }
 
 

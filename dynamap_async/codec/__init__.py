@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         time_text,
     )
     from dynamap_async.codec.images import wire_item
-    from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
+    from dynamap_async.codec.instants import ZONELESS, instant_text, parse_instant, to_epoch_seconds
     from dynamap_async.codec.map_keys import MapKey, map_key
     from dynamap_async.codec.native_decoding import Members, NativeDecode, native_apart, native_decoder
     from dynamap_async.codec.native_encoding import NativeEncode, native_encoder
@@ -75,6 +75,7 @@ __all__ = [
     "JSON_TEXT",
     "OMISSIONS",
     "STORED_NUMBER",
+    "ZONELESS",
     "Converter",
     "Decode",
     "Deferred",
@@ -164,7 +165,7 @@ _HOMES: Final = {
     "encode_errors": "abbreviate refusal",
     "forms": "EPOCH_MILLISECONDS EPOCH_SECONDS JSON_TEXT StoredForm TimeText stored_as time_text",
     "images": "wire_item",
-    "instants": "instant_text parse_instant to_epoch_seconds",
+    "instants": "ZONELESS instant_text parse_instant to_epoch_seconds",
     "map_keys": "MapKey map_key",
     "native_decoding": "Members NativeDecode native_apart native_decoder",
     "native_encoding": "NativeEncode native_encoder",

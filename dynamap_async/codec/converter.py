@@ -119,10 +119,6 @@ class Converter:
         self.decode = lambda value: load(decode(value))
         return self
 
-    def encode_compared(self, value: Any) -> AttributeValue:
-        """Return a value that stored ones are compared with; raises EncodeError also where none of them is like it."""
-        return self.encode(value)
-
     def decode_or_plain(self, value: AttributeValue) -> Any:
         """Return the Python value, or the plain one where only its content is not as expected, for Pydantic to judge.
 

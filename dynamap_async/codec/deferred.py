@@ -45,10 +45,6 @@ class Deferred(Converter):
     def _decode(self, value: AttributeValue) -> Any:
         return self.target.decode(value)
 
-    def encode_compared(self, value: Any) -> AttributeValue:
-        """Return what the converter that this one stands for gives."""
-        return self.target.encode_compared(value)
-
     def decode_or_plain(self, value: AttributeValue) -> Any:
         """Return what the converter that this one stands for gives."""
         return self.target.decode_or_plain(value)

@@ -1,20 +1,27 @@
 """Dates, times and durations as stored text and numbers.
 
 An aware datetime is stored in UTC in a fixed width, so that the order of the bytes is the order of time; which zone
-it was written in is not kept. A naive one is stored as it is, without the ``Z``.
+it was written in is not kept. A naive one is stored as it is, without the ``Z``, where times have no zone, and where it
+was read.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Container
+from contextvars import ContextVar
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Final
 
 import orjson
 
+from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.numbers import parse_number, whole_millionths
 from dynamap_async.errors import DecodeError, EncodeError
+
+ZONELESS: Final[ContextVar[Container[str]]] = ContextVar("dynamap_async_zoneless", default=())
+"""The texts of times without a zone that may be stored all the same, because they are stored already."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
@@ -49,6 +56,22 @@ def instant_text(value: datetime) -> str:
         raise EncodeError(
             f"{value.isoformat()} is outside the years 1 to 9999 in UTC; use a time within them"
         ) from error
+
+
+def zoned_text(value: datetime) -> str:
+    """Return the text of a datetime that must have a zone, unless ``ZONELESS`` has it.
+
+    Raises:
+        EncodeError: it has none; or as for ``instant_text``.
+    """
+    text = instant_text(value)
+    if text[-1] != "Z" and text not in ZONELESS.get():
+        raise refusal(
+            "datetime with a time zone",
+            value,
+            "stored times have one; add tzinfo=UTC, or annotate the field NaiveDatetime if its times have none",
+        )
+    return text
 
 
 def utc_text(value: datetime) -> str:

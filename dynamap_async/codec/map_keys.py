@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from dynamap_async.codec.encode_errors import refusal
-from dynamap_async.codec.instants import instant_text, parse_instant
+from dynamap_async.codec.instants import instant_text, parse_instant, zoned_text
 from dynamap_async.codec.numbers import number_text
 from dynamap_async.errors import DecodeError
 
@@ -41,6 +41,8 @@ def map_key(kind: type[Any]) -> MapKey | None:
         return _enum_key(kind)
     if kind is str:
         return TEXT_KEY
+    if kind is datetime:
+        return _checked(kind, zoned_text, parse_instant)
     found = _KEYS.get(kind)
     return None if found is None else _checked(kind, *found)
 

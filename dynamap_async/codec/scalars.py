@@ -26,6 +26,7 @@ from dynamap_async.codec.instants import (
     parse_instant,
     parse_time,
     utc_text,
+    zoned_text,
 )
 from dynamap_async.codec.numbers import USUAL_INTEGER, number_text
 from dynamap_async.codec.plain import binary_text, parse_binary
@@ -120,37 +121,23 @@ def null() -> Converter:
     return Converter(label="None", tags=_NULL, encode=_encode_null, decode=_decode_null, types=(type(None),))
 
 
-class _Instant(Converter):
-    """The converter of datetime, which stores values with a time zone and without one."""
-
-    __slots__ = ()
-
-    def encode_compared(self, value: Any) -> AttributeValue:
-        """Return a datetime with a time zone: its text never equals, nor orders with, that of one without."""
-        if isinstance(value, datetime.datetime) and is_naive(value):
-            raise _without_zone(
-                value,
-                "stored times have one; add tzinfo=UTC, or annotate the field NaiveDatetime if its times have none",
-            )
-        return self.encode(value)
-
-
-def instant(*, exact: bool = True, key: bool = False, zoned: bool | None = None) -> Converter:
+def instant(*, exact: bool = True, zoned: bool = True) -> Converter:
     """Return the converter of datetime: fixed-width UTC text whose byte order is time order.
+
+    The text of a time without a zone never equals, nor orders with, that of one with a zone. So of each field all times
+    that are written have one, or none has.
 
     Args:
         exact: give back a datetime, not the text.
-        key: the attribute is part of a key, where order counts and naive datetimes are refused.
-        zoned: whether all values have a time zone, or none has; without it either is stored.
+        zoned: whether the times have a time zone.
     """
-    encode = _encode_aware if key else _ZONES[zoned]
-    return (Converter if zoned is False else _Instant)(
+    return Converter(
         label="datetime",
         tags=_TEXT,
-        encode=encode,
+        encode=_encode_aware if zoned else _encode_naive,
         decode=_parsed_text(parse_instant) if exact else _decode_dated,
         types=(datetime.datetime,),
-        usual=None if zoned is False else Usual("instant"),
+        usual=Usual("instant") if zoned else None,
     )
 
 
@@ -261,34 +248,24 @@ def _encode_null(value: Any) -> AttributeValue:
     raise refusal("None", value)
 
 
-def _encode_instant(value: Any) -> AttributeValue:
-    if isinstance(value, datetime.datetime):
-        return {"S": instant_text(value)}
-    raise refusal("datetime", value)
-
-
 def _encode_aware(value: Any) -> AttributeValue:
     if type(value) is datetime.datetime and value.tzinfo is datetime.UTC:
         return {"S": utc_text(value)}
-    stored = _encode_instant(value)
-    if stored.get("S", "")[-1] != "Z":
-        raise _without_zone(value, "without one it has no place in the order of times; add tzinfo=UTC")
-    return stored
+    if isinstance(value, datetime.datetime):
+        return {"S": zoned_text(value)}
+    raise refusal("datetime", value)
 
 
 def _encode_naive(value: Any) -> AttributeValue:
-    stored = _encode_instant(value)
-    if stored.get("S", "")[-1] == "Z":
+    if not isinstance(value, datetime.datetime):
+        raise refusal("datetime", value)
+    if not is_naive(value):
         raise refusal(
             "datetime without a time zone",
             value,
             "the field is annotated NaiveDatetime; drop tzinfo, or annotate it AwareDatetime",
         )
-    return stored
-
-
-def _without_zone(value: datetime.datetime, remedy: str) -> EncodeError:
-    return refusal("datetime with a time zone", value, remedy)
+    return {"S": instant_text(value)}
 
 
 def _encode_date(value: Any) -> AttributeValue:
@@ -315,8 +292,7 @@ def _encode_uuid(value: Any) -> AttributeValue:
     raise refusal("UUID", value)
 
 
-_ZONES: Final = {None: _encode_instant, True: _encode_aware, False: _encode_naive}
-_FIXED_WIDTH: Final = frozenset((*_ZONES.values(), _encode_date, _encode_uuid))
+_FIXED_WIDTH: Final = frozenset((_encode_aware, _encode_naive, _encode_date, _encode_uuid))
 
 
 def _decode_integer(value: Any) -> int:

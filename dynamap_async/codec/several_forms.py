@@ -66,10 +66,6 @@ class SeveralForms(Converter):
         """Return the part of a value in the first form."""
         return self._forms[0].step(part)
 
-    def encode_compared(self, value: Any) -> AttributeValue:
-        """Return what the first form gives."""
-        return self._forms[0].encode_compared(value)
-
     def decode_or_plain(self, value: AttributeValue) -> Any:
         """Return what the form gives that stores such values."""
         [tag] = value

@@ -39,11 +39,6 @@ class Union(Converter):
         """Stored types that several members use, so that they read back as plain values."""
         self.in_one_form: bool = not (len(self.members) == 1 and not self.members[0].in_one_form)
 
-    def encode_compared(self, value: Any) -> AttributeValue:
-        """Return what the alternative gives that takes values of the type, if only one does."""
-        able = [member for member in self.members if type(value) in member.types]
-        return able[0].encode_compared(value) if len(able) == 1 else self.encode(value)
-
     def decode_or_plain(self, value: AttributeValue) -> Any:
         """Return the Python value, or the plain one: of the only alternative to None, what that one gives."""
         only = next(iter(self.members)) if len(self.members) == 1 else None
@@ -324,7 +319,8 @@ def _union_encoder(
         if possible is None:
             # Sorted by exactness, so that True is a bool to ``int | bool`` and a datetime no date.
             possible = [member for member in members if issubclass(kind, member.types)]
-            possible.sort(key=lambda member: kind not in member.types)
+            own = [member for member in possible if kind in member.types]
+            possible = own if len(own) == 1 else sorted(possible, key=lambda member: kind not in member.types)
             candidates[kind] = possible
         if len(possible) == 1:
             return possible[0].encode(value)

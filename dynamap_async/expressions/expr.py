@@ -393,7 +393,7 @@ def _contained(path: Path, form: Converter, part: object) -> AttributeValue:
     """Return what a text, a set or a list at a path may contain, where it is stored in this form."""
     member = form.member
     if member is not None:
-        return _part(path, "contains", member.encode_compared, part)
+        return _part(path, "contains", member.encode, part)
     if isinstance(part, str | bytes) and form.tags & (stored := _part(path, "contains", encode_any, part)).keys():
         return stored
     if form.tags & {"S", "B"}:

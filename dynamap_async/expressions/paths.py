@@ -129,7 +129,7 @@ class Path:
             EncodeError: the value is not of the field's type, or has no such form.
         """
         try:
-            stored = (form or self.converter).encode_compared(value)
+            stored = (form or self.converter).encode(value)
             value_size(stored, NESTING_LEVELS)
         except EncodeError as error:
             raise error.at(self.spelled, model=self.model) from None
@@ -145,7 +145,7 @@ class Path:
         others: list[AttributeValue] = []
         for form in self.converter.forms[1:]:
             try:
-                stored = form.encode_compared(value)
+                stored = form.encode(value)
             except EncodeError:  # so that no item holds it in this form
                 continue
             if stored != first and stored not in others:

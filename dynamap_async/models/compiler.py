@@ -130,7 +130,6 @@ def _shape(converter: Converter) -> Hashable:
 
 
 _INSTANTS: Final = (datetime, AwareDatetime, NaiveDatetime, PastDatetime, FutureDatetime)
-_ZONED: Final[dict[Any, bool]] = {AwareDatetime: True, NaiveDatetime: False}
 _ANYTHING: Final = (Any, object)
 
 _SCALARS: Final[dict[Any, Callable[[bool], Converter]]] = {
@@ -153,16 +152,15 @@ _SCALARS: Final[dict[Any, Callable[[bool], Converter]]] = {
 }
 
 
-def scalar(compiler: Compiler, annotation: Any, *, key: bool) -> Converter | None:
+def scalar(compiler: Compiler, annotation: Any) -> Converter | None:
     """Return the converter of a type without parts, or None for any other type.
 
     Args:
         compiler: makes the converters of an enum's values.
         annotation: the type, unwrapped.
-        key: whether the value is part of a key of the table or of an index.
     """
     if annotation in _INSTANTS:
-        return codec.instant(exact=compiler.exact, key=key, zoned=_ZONED.get(annotation))
+        return codec.instant(exact=compiler.exact, zoned=annotation is not NaiveDatetime)
     if annotation in _ANYTHING:
         return codec.anything()
     if annotation is JsonValue:
@@ -278,19 +276,18 @@ class TypeCompiler:
         """Remember a union, for the warning about its field."""
         self._ambiguous.append(label)
 
-    def top_field(self, name: str, info: FieldInfo, *, key: bool) -> Converter:
+    def top_field(self, name: str, info: FieldInfo) -> Converter:
         """Return the converter of a field of the model itself, and of everything in it.
 
         Args:
             name: the field's name, for warnings.
             info: Pydantic's description of it.
-            key: whether it is part of a key of the table or of an index.
 
         Raises:
             ModelDefinitionError: some of its values cannot be stored.
         """
         try:
-            converter = self.field(info.annotation, tuple(field_metadata(info)), key=key)
+            converter = self.field(info.annotation, tuple(field_metadata(info)))
             self._resolve_all()
         except UnstorableTypeError as error:
             raise fault(self.model.__name__, str(error), name) from None
@@ -304,22 +301,22 @@ class TypeCompiler:
             )
         return converter
 
-    def field(self, annotation: Any, metadata: Metadata, *, key: bool = False) -> Converter:
+    def field(self, annotation: Any, metadata: Metadata) -> Converter:
         """Return the converter of a field, None aside."""
         others = other_forms(metadata)
         if not others:
-            return self._written(annotation, metadata, key=key)
+            return self._written(annotation, metadata)
         if not self.exact:  # which form a value has is told by what it reads as
-            return self.exactly.field(annotation, metadata, key=key)
-        first = self._written(annotation, metadata, key=key)
+            return self.exactly.field(annotation, metadata)
+        first = self._written(annotation, metadata)
         return codec.SeveralForms([first, *(self._found(each, annotation, metadata, first) for each in others)])
 
-    def _written(self, annotation: Any, metadata: Metadata, *, key: bool) -> Converter:
+    def _written(self, annotation: Any, metadata: Metadata) -> Converter:
         """Return the converter of the form in which a field is written."""
         for each in metadata:
             if isinstance(each, StoredAs) and each.form is not None:
                 return self._in_form(each.form, annotation, metadata)
-        return self._usual(annotation, metadata, key=key)
+        return self._usual(annotation, metadata)
 
     def _found(self, form: StoredForm | Tag, annotation: Any, metadata: Metadata, first: Converter) -> Converter:
         """Return the converter of another form in which a field is found.
@@ -329,7 +326,7 @@ class TypeCompiler:
         """
         if isinstance(form, StoredForm):
             return self._in_form(form, annotation, metadata)
-        usual = self._usual(annotation, metadata, key=False)
+        usual = self._usual(annotation, metadata)
         if form in first.tags:
             raise UnstorableTypeError(
                 f"has also_stored_as={form!r}, which is its stored form already; for another text or number of the "
@@ -343,7 +340,7 @@ class TypeCompiler:
             )
         return found
 
-    def _usual(self, annotation: Any, metadata: Metadata, *, key: bool) -> Converter:
+    def _usual(self, annotation: Any, metadata: Metadata) -> Converter:
         """Return the converter of a field in its type's own form."""
         if Role.TIME_TO_LIVE in metadata:
             kind = bare(without_none(annotation))
@@ -352,22 +349,22 @@ class TypeCompiler:
         if is_optional(annotation) and not is_encoded(kept):
             annotation, more = unwrap(annotation)
             annotation, kept = without_none(annotation), (*more, *kept)
-        return self.of(annotation, kept, key=key)
+        return self.of(annotation, kept)
 
-    def of(self, annotation: Any, metadata: Metadata = (), *, key: bool = False) -> Converter:
+    def of(self, annotation: Any, metadata: Metadata = ()) -> Converter:
         """Return the converter of a type."""
         annotation, more = unwrap(annotation, through_aliases=False)
         metadata = (*more, *metadata)
         if has_own_schema(annotation, metadata):
             return through(self.exactly if expects_values(metadata) else self, annotation, metadata)
         if not self.exact and expects_values(metadata):
-            return self.exactly.of(annotation, metadata, key=key)
+            return self.exactly.of(annotation, metadata)
         if is_alias(annotation):
-            return self._alias(annotation, metadata, key=key)
+            return self._alias(annotation, metadata)
         if is_union(annotation):
             return union(self, get_args(annotation), metadata)
         return (
-            scalar(self, annotation, key=key)
+            scalar(self, annotation)
             or container(self, annotation)
             or nested(self, annotation)
             or through(self, annotation, metadata)
@@ -378,13 +375,13 @@ class TypeCompiler:
         optional = is_optional(annotation) and not is_anything(annotation)
         return codec.optional(self.of(without_none(annotation))) if optional else self.of(annotation)
 
-    def _alias(self, alias: Any, metadata: Metadata, *, key: bool) -> Converter:
+    def _alias(self, alias: Any, metadata: Metadata) -> Converter:
         """Return the converter of a type alias, which may contain itself."""
         if alias in self._aliases:
             return deferred(self, alias, lambda: self.of(aliased(alias), metadata), label=str(alias))
         self._aliases.append(alias)
         try:
-            return self.of(aliased(alias), metadata, key=key)
+            return self.of(aliased(alias), metadata)
         finally:
             self._aliases.pop()
 

@@ -64,7 +64,7 @@ class Compiler(Protocol):
         """The same compiler, but exact."""
         ...
 
-    def of(self, annotation: Any, metadata: Metadata = (), *, key: bool = False) -> Converter:
+    def of(self, annotation: Any, metadata: Metadata = ()) -> Converter:
         """Return the converter of a type."""
         ...
 

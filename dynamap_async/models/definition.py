@@ -301,12 +301,15 @@ class Definition(Generic[M]):
         return self.table
 
 
-def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> Definition[M]:
+def define(
+    model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]], as_read: Callable[[BaseModel], WireItem]
+) -> Definition[M]:
     """Return the definition of a model.
 
     Args:
         model: the class, complete.
         codec_of: gives the codecs of other models of its family.
+        as_read: gives the item of an instance that was read, as it would be stored then.
 
     Raises:
         ModelDefinitionError: with the model, the field and the remedy.
@@ -327,6 +330,7 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
     kinds = kinds_of(model, codec_of, plans, shards)
     upgrades = _upgrades_of(model, plans, table)
     items = _codec_of(model, plans, table, kinds, shards, upgrades)
+    items.as_read = as_read
     names = {plan.stored: name for name, plan in fields.items()}
     assigned = tuple(plan for plan in fields.values() if plan.assigned is not None)
     hooks, uniques = find_hooks(model), find_uniques(model, fields, table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -97,6 +97,26 @@ class FieldEncoders:
                     raise error.at(name, model=self._model) from error.__cause__
                 if value is not None:
                     found[stored] = value
+        return found
+
+    def with_zoneless(self, values: Mapping[str, Any], texts: Callable[[str], Container[str]]) -> WireItem:
+        """Return the attributes of those fields that have a value, of which some times may have no zone.
+
+        Args:
+            values: name -> value.
+            texts: stored name of a field -> the texts of such times that it may have.
+
+        Raises:
+            EncodeError: a value cannot be stored; the error names the model and the field.
+        """
+        found: WireItem = {}
+        for name, stored, _ in self._members:
+            if name in values:
+                token = codec.ZONELESS.set(texts(stored))
+                try:
+                    found.update(self.present({name: values[name]}))
+                finally:
+                    codec.ZONELESS.reset(token)
         return found
 
     def one(self, name: str, value: Any) -> WireItem:

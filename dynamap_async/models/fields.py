@@ -175,10 +175,7 @@ def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[s
     """
     exact = TypeCompiler(model, exact=True)
     lax = exact if needs_values(model) else TypeCompiler(model, exact=False)
-    plans = {
-        name: _plan(name, info, exact, lax, in_key=name in key_fields)
-        for name, info in model.__pydantic_fields__.items()
-    }
+    plans = {name: _plan(name, info, exact, lax) for name, info in model.__pydantic_fields__.items()}
     _check_forms(model, plans, key_fields)
     return {**plans, **{name: plans[name]._replace(mutability=Mutability.SHARED) for name in _demanded(plans.values())}}
 
@@ -213,14 +210,13 @@ def _demanded(plans: Collection[FieldPlan]) -> set[str]:
     return parts - told - {plan.name for plan in plans if plan.role in keys}
 
 
-def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *, in_key: bool) -> FieldPlan:
+def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler) -> FieldPlan:
     model = exact.model
     role = next((each for each in info.metadata if isinstance(each, Role)), Role.ATTRIBUTE)
-    key = in_key or role in (Role.PARTITION_KEY, Role.SORT_KEY)
     metadata = tuple(field_metadata(info))
-    converter = exact.top_field(name, info, key=key)
+    converter = exact.top_field(name, info)
     opaque = is_encoded((info.annotation, *metadata))
-    unparsed = converter if lax is exact and not opaque else lax.field(info.annotation, metadata, key=key)
+    unparsed = converter if lax is exact and not opaque else lax.field(info.annotation, metadata)
     if opaque:
         converter = converter.then(Adapter(info.annotation, metadata, exact).load)
     nullable = is_optional(info.annotation) and not opaque

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -36,7 +36,7 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.keys.computed import reading
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.own_init import for_own_init
-from dynamap_async.models.state import Snapshots, compact, remember
+from dynamap_async.models.state import Snapshots, compact, is_whole, remember
 from dynamap_async.native import NATIVE, plain
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireItem
@@ -86,6 +86,8 @@ class ItemCodec(Generic[M]):
         """
         self.upgrades: Final = upgrades
         """The versions of its items; None where they have none."""
+        self.as_read: Callable[[BaseModel], WireItem] = lambda _: {}
+        """Gives the item of an instance that was read, as it would be stored then; ``define`` sets it."""
         self._marker: WireItem = {**(marker or {}), **({} if upgrades is None else upgrades.marker)}
         self._writes_older = upgrades is not None and upgrades.writes_older
         self._told_by = told_by
@@ -174,7 +176,12 @@ class ItemCodec(Generic[M]):
         return written, compact(item_json(written, self._name)), None
 
     def _encoded_in_python(self, item: M, values: Mapping[str, Any]) -> tuple[WireItem, bytes, None]:
-        stored = self.encoders.encode(values)
+        try:
+            stored = self.encoders.encode(values)
+        except EncodeError:
+            if not is_whole(item) or any(field.is_stored and field.name not in values for field in self._fields):
+                raise
+            stored = self.encoders.with_zoneless(values, self._texts_as_read(item))
         if self._marker:
             stored = {**self._marker, **stored}
         if self.shards.of:
@@ -183,6 +190,11 @@ class ItemCodec(Generic[M]):
         if self._keeps_extras:
             stored.update(self.encode_extras(item))
         return stored, compact(item_json(stored, self._name, shallow=self._shallow)), None
+
+    def _texts_as_read(self, item: BaseModel) -> Callable[[str], Container[str]]:
+        """Return what gives of an attribute the texts in it, as the item of an instance was stored."""
+        stored = self.as_read(item)
+        return lambda name: frozenset(_texts_in(stored.get(name, {})))
 
     def check_keys(self, stored: WireItem) -> None:
         """Check those of an item's attributes that are part of a key of the table or of an index.
@@ -202,9 +214,23 @@ class ItemCodec(Generic[M]):
         except EncodeError as error:
             raise error.at(field, model=self._name) from error.__cause__
 
-    def encode_values(self, values: Mapping[str, Any]) -> WireItem:
-        """Return the attributes of those fields that have a value; nothing is checked but the values themselves."""
-        return self.shards.added({**self._marker, **self.encoders.present(values)})
+    def encode_values(self, values: Mapping[str, Any], item: BaseModel | None = None) -> WireItem:
+        """Return the attributes of those fields that have a value; nothing is checked but the values themselves.
+
+        Args:
+            values: field name -> value.
+            item: the instance that has them; None for values as they were read.
+
+        Raises:
+            EncodeError: a value cannot be stored.
+        """
+        try:
+            stored = self.encoders.present(values)
+        except EncodeError:
+            if item is not None and not is_whole(item):
+                raise
+            stored = self.encoders.with_zoneless(values, _any_text if item is None else self._texts_as_read(item))
+        return self.shards.added({**self._marker, **stored})
 
     def encode_extras(self, item: BaseModel) -> WireItem:
         """Return the attributes of an instance that are no fields.
@@ -381,6 +407,30 @@ class ItemCodec(Generic[M]):
             item=plain(item),
             validation_error=error,
         )
+
+
+def _texts_in(stored: Any) -> Iterator[str]:
+    """Yield the texts in an attribute value, keys of maps among them."""
+    if isinstance(stored, str):
+        yield stored
+    elif isinstance(stored, list):
+        for each in stored:
+            yield from _texts_in(each)
+    elif isinstance(stored, dict):
+        for name, each in cast("dict[str, Any]", stored).items():
+            yield name
+            yield from _texts_in(each)
+
+
+class _AnyText:
+    """Contains every text."""
+
+    def __contains__(self, text: object) -> bool:
+        return True
+
+
+def _any_text(_name: str) -> Container[str]:
+    return _AnyText()
 
 
 def _list_of(model: type[Any]) -> Any:

@@ -85,7 +85,7 @@ def definition_of(model: type[ModelT]) -> Definition[ModelT]:
         if not model.__dict__.get("__pydantic_complete__"):
             _complete(model)
         try:
-            found = define(model, _codec_of)
+            found = define(model, _codec_of, _as_read)
         except IncompleteModelError as error:
             raise _unknown_type(error.model, "in a field of it") from error
         type.__setattr__(model, "__dynamap_definition__", found)
@@ -98,6 +98,12 @@ def _computed_of(model: type[Any]) -> Computed | None:
 
 def _codec_of(model: type[Any]) -> ItemCodec[Any]:
     return definition_of(model).items
+
+
+def _as_read(item: BaseModel) -> WireItem:
+    from dynamap_async.models.stored_values import known  # for times without a zone only
+
+    return known(item, definition_of(type(item))).item
 
 
 def _complete(model: type[Any]) -> None:
@@ -131,7 +137,7 @@ def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, An
     if bases != (BaseModel,) and cls.__dict__.get("__pydantic_complete__"):
         # Two models may name each other: the one that stands first is incomplete until it is used.
         with suppress(IncompleteModelError):
-            type.__setattr__(cls, "__dynamap_definition__", define(cls, _codec_of))
+            type.__setattr__(cls, "__dynamap_definition__", define(cls, _codec_of, _as_read))
     if own:
         join(cls, _codec_of)
     if settings["abstract"]:

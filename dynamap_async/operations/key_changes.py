@@ -315,7 +315,7 @@ def stored_of(item: Model, definition: Definition[Any]) -> WireItem:
     """
     if is_whole(item):
         return known(item, definition).stored
-    return definition.items.encode_values(vars(item))
+    return definition.items.encode_values(vars(item), item)
 
 
 def _value(definition: Definition[Any], name: str, item: Mapping[str, Any]) -> Any:

@@ -133,7 +133,7 @@ class Save(Put[M, M], Generic[M]):
         self._expected = None if definition.version is None else carried_version(self._item, definition)
         self._before = known(self._item, definition)
         codec = definition.items
-        self._wire = {**codec.encode_values(self._item.__dict__), **codec.encode_extras(self._item)}
+        self._wire = {**codec.encode_values(self._item.__dict__, self._item), **codec.encode_extras(self._item)}
         self._stamps = {}
         self._key = key_of_item(self._item, definition)
         if self._differs(self._before):

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import pytest_asyncio
+from pydantic import NaiveDatetime
 
 from dynamap_async import (
     EPOCH_SECONDS,
@@ -69,7 +70,7 @@ class Everything(Model, table="everything"):
     colours: Attr[set[Colour]] = attr(default_factory=set)
     colour: Attr[Colour] = attr(default=Colour.RED)
     moment: Attr[datetime] = attr(default=NOW)
-    local: Attr[datetime | None] = attr(default=None)
+    local: Attr[NaiveDatetime | None] = attr(default=None)
     day: Attr[date] = attr(default=date(2024, 2, 29))
     span: Attr[timedelta] = attr(default=timedelta(0))
     token: Attr[UUID] = attr(default=UUID(int=0))

@@ -196,9 +196,3 @@ def test_only_a_model_of_this_library_is_a_document():
     assert codec.optional(model).document
     assert not LINE.document
     assert not codec.union_of([model, LINE]).document
-
-
-def test_what_is_compared_with_a_recursive_type_is_encoded_as_with_the_type_itself():
-    target = codec.text()
-    deferred = codec.Deferred("Tree", lambda: target)
-    assert deferred.encode_compared("x") == target.encode_compared("x") == {"S": "x"}

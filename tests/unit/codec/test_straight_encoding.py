@@ -1,7 +1,7 @@
 """Straight encoding: what is written, how often, and what becomes of what it does not take."""
 
 import enum
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -76,7 +76,8 @@ def test_any_text_can_be_a_name(name: str) -> None:
         pytest.param(codec.decimal(), 7, id="int as Decimal"),
         pytest.param(codec.decimal(), Decimal("-0.00"), id="Decimal of minus zero"),
         pytest.param(codec.binary(), bytearray(b"ab"), id="bytearray"),
-        pytest.param(codec.instant(), datetime(2026, 1, 1, 1, 2, 3), id="naive"),  # noqa: DTZ001
+        pytest.param(codec.instant(), datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=1))), id="another zone"),
+        pytest.param(codec.instant(zoned=False), datetime(2026, 1, 1, 1, 2, 3), id="naive"),  # noqa: DTZ001
         pytest.param(codec.enum_of(Color, codec.text()), "red", id="value of an enum"),
         pytest.param(codec.literal_of(["a", 1]), 1, id="literal"),
         pytest.param(codec.set_of(codec.text()), set(), id="empty set"),

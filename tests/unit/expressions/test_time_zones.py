@@ -1,17 +1,39 @@
 """Datetimes with and without a time zone: two stored forms that no comparison takes for each other."""
 
-from datetime import UTC, datetime
+import json
+import pickle
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from pydantic import AwareDatetime, NaiveDatetime
+from pydantic import AwareDatetime, BaseModel, NaiveDatetime
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Query, SortKey, Update, attr
+from dynamap_async import (
+    Attr,
+    Create,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    Put,
+    Query,
+    Replace,
+    Save,
+    SortKey,
+    Update,
+    attr,
+    to_wire,
+)
 from dynamap_async.errors import EncodeError
 from dynamap_async.models import definition_of
+from dynamap_async.planning import Context
 
 AWARE = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NAIVE = AWARE.replace(tzinfo=None)
+
+
+class Visit(BaseModel):
+    at: datetime
+    more: "list[Visit]" = []
 
 
 class Event(Model, table="events"):
@@ -20,6 +42,9 @@ class Event(Model, table="events"):
     made: Attr[datetime]
     seen: Attr[datetime | None] = attr(default=None)
     either: Attr[datetime | int] = attr(default=0)
+    visit: Attr[Visit | None] = attr(default=None)
+    counts: Attr[dict[datetime, int]] = attr(default_factory=dict)
+    number: Attr[int] = attr(default=0)
     days: Attr[list[datetime]] = attr(default_factory=list)
     marks: Attr[set[datetime]] = attr(default_factory=set)
     due: Attr[AwareDatetime] = attr(default=AWARE)
@@ -94,12 +119,72 @@ def test_updates_and_keys_refuse_the_other_form(make: Any) -> None:
         make()
 
 
-def test_datetime_without_a_zone_is_still_stored_where_it_may_be() -> None:
-    item = Event(room="r", at=AWARE, made=NAIVE)
-    stored = definition_of(Event).items.encode(item)
-    assert stored["made"] == {"S": "2026-01-01T12:00:00.000000"}
-    assert definition_of(Event).items.decode([stored]) == [item]
-    Update(Event, "r", AWARE).set(Event.made, NAIVE)
+NEW: list[Any] = [
+    pytest.param({"made": NAIVE}, "made", id="plain"),
+    pytest.param({"seen": NAIVE}, "seen", id="nullable, in an index"),
+    pytest.param({"either": NAIVE}, "either", id="union"),
+    pytest.param({"days": [AWARE, NAIVE]}, r"days\[1\]", id="list"),
+    pytest.param({"marks": {NAIVE}}, "marks", id="set"),
+    pytest.param({"counts": {NAIVE: 1}}, "counts", id="key of a dict"),
+    pytest.param({"visit": Visit(at=NAIVE)}, "visit.at", id="nested"),
+    pytest.param({"visit": Visit(at=AWARE, more=[Visit(at=NAIVE)])}, r"visit.more\[0\].at", id="deeper"),
+]
+
+
+@pytest.mark.parametrize(("values", "path"), NEW)
+def test_a_new_datetime_without_a_zone_is_refused_on_every_write(values: dict[str, Any], path: str) -> None:
+    refused = rf"^Event\.{path}: datetime with a time zone expected.*add tzinfo=UTC.*NaiveDatetime"
+    item = Event(**{"room": "r", "at": AWARE, "made": AWARE, **values})
+    for write in (Put, Create, Replace, Save, to_wire):
+        with pytest.raises(EncodeError, match=refused):
+            write(item)
+    [name] = values
+    with pytest.raises(EncodeError, match=refused):
+        Update(Event, "r", AWARE).set(getattr(Event, name), values[name])
+
+
+READ: dict[str, Any] = {
+    "made": AWARE,
+    "seen": AWARE,
+    "either": AWARE,
+    "days": [AWARE, AWARE],
+    "marks": {AWARE},
+    "counts": {AWARE: 1},
+    "visit": Visit(at=AWARE, more=[Visit(at=AWARE)]),
+}
+
+
+def without_zones(name: str) -> Any:
+    """Return a stored item that has times without a zone in one field."""
+    item = to_wire(Event(**{"room": "r", "at": AWARE, "made": AWARE, name: READ[name]}))
+    return {**item, name: json.loads(json.dumps(item[name]).replace('000Z"', '000"'))}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_was_read_without_a_zone_may_be_written_as_it_is(name: str) -> None:
+    stored = without_zones(name)
+    [item] = definition_of(Event).items.decode([stored])
+    for read in (item, item.model_copy(), pickle.loads(pickle.dumps(item))):
+        assert to_wire(read) == stored
+        for write in (Put, Replace):
+            write(read)
+        read.number = 7
+        assert Save(read).request(Context()).body["ExpressionAttributeValues"] == {":v0": {"N": "7"}}
+
+
+@pytest.mark.parametrize("name", ["made", "seen", "days"])
+def test_beside_what_was_read_without_a_zone_new_values_have_one(name: str) -> None:
+    [item] = definition_of(Event).items.decode([without_zones(name)])
+    item.days = [*item.days, AWARE]
+    later = NAIVE + timedelta(1)
+    to_wire(item)
+    for field, value in ((name, [*item.days, later] if name == "days" else later), ("locals", [AWARE]), ("due", NAIVE)):
+        new = item.model_copy(update={field: value})
+        for write in (Put, Save, Replace):
+            with pytest.raises(EncodeError, match=f"Event.{field}"):
+                write(new)
+    with pytest.raises(EncodeError, match=r"Event\.either: datetime with a time zone expected"):
+        Put(item.model_copy(update={"either": NAIVE}))  # of another field
 
 
 def test_value_that_was_never_validated_is_not_stored_in_the_other_form() -> None:

@@ -55,6 +55,7 @@ _NOT_CONNECTED_BY_NAME: Final = frozenset(
         "aiohttp.ConnectionTimeoutError",
         "aiohttp.ServerFingerprintMismatch",
         "aiohttp.InvalidURL",
+        "botocore.InvalidProxiesConfigError",
         "botocore.SSLError",  # raised only for a failed handshake
         # WriteTimeout of httpx is not among them: part had been sent.
         "httpx.ConnectError",
@@ -77,7 +78,7 @@ _NO_COMMON_TLS: Final = frozenset(
     }
 )
 """OpenSSL's reasons that say that the other side speaks no TLS, or none that this side does."""
-_NO_HOST_BY_NAME: Final = frozenset({"aiohttp.InvalidURL"})
+_HOPELESS_BY_NAME: Final = frozenset({"aiohttp.InvalidURL", "botocore.InvalidProxiesConfigError"})
 _WRAPS: Final = frozenset({"botocore.BotoCoreError"})
 _DAMAGED_BY_NAME: Final = frozenset(
     {
@@ -179,7 +180,7 @@ def transport_error(error: BaseException, request: Request, place: str = "the en
         operation=request.operation,
         table=request.table,
     )
-    failure.retryable = tls is None and not any(map(_names_no_host, causes))
+    failure.retryable = tls is None and not any(map(_is_hopeless, causes))
     return failure
 
 
@@ -233,9 +234,9 @@ def _proves_not_sent(cause: BaseException) -> bool:
     return isinstance(cause, _NOT_CONNECTED) or _is_one_of(_NOT_CONNECTED_BY_NAME, cause)
 
 
-def _names_no_host(cause: BaseException) -> bool:
-    """Return whether the endpoint's name is none that a host can have."""
-    return isinstance(cause, UnicodeError) or _is_one_of(_NO_HOST_BY_NAME, cause)
+def _is_hopeless(cause: BaseException) -> bool:
+    """Return whether the endpoint's name is none that a host can have, or the settings of a proxy cannot be used."""
+    return isinstance(cause, UnicodeError) or _is_one_of(_HOPELESS_BY_NAME, cause)
 
 
 def _refused_handshake(cause: BaseException | None) -> str | None:

@@ -24,6 +24,15 @@ async def test_proxy_that_refuses_was_not_sent(connect, get_item, refused_url):
 
 
 @pytest.mark.asyncio
+async def test_settings_of_a_proxy_that_cannot_be_used_are_not_tried_again(server, connect, get_item):
+    config = {"proxies": {"http": server.url}, "proxies_config": {"proxy_ca_bundle": "/nowhere/ca.pem"}}
+    transport = await connect(endpoint_url=PROXIED, config=config)
+    with pytest.raises(ConnectionFailedError, match="proxies_config") as raised:
+        await transport.send(get_item)
+    assert (raised.value.outcome, raised.value.retryable) == (Outcome.NOT_SENT, False)
+
+
+@pytest.mark.asyncio
 async def test_answer_lost_behind_a_proxy_leaves_the_outcome_unknown(server, connect, get_item):
     server.then(then="reset")
     transport = await connect(endpoint_url=PROXIED, config={"proxies": {"http": server.url}})

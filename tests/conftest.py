@@ -170,16 +170,17 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def work_takes_the_same_time(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the virtual clock, let 10 microseconds pass between two looks at how long work has taken.
+    """Let 10 microseconds pass between two looks at how long work has taken; on the virtual clock, draw alike as well.
 
-    When work pauses for other tasks must not depend on the machine's load, nor how long a retry waits on chance.
+    When work pauses for other tasks, and so how many requests share a call, must not depend on the machine's load, nor
+    how long a retry waits on chance.
     """
+    looks = count()
+    clock = SimpleNamespace(perf_counter=lambda: next(looks) / 100_000)
+    for module in ("session.bulk.flow", "turns"):
+        monkeypatch.setattr(f"dynamap_async.{module}.time", clock)
     if request.node.get_closest_marker("virtual_clock") or "virtual_clock" in request.fixturenames:
         random.seed(request.node.nodeid)
-        looks = count()
-        clock = SimpleNamespace(perf_counter=lambda: next(looks) / 100_000)
-        for module in ("session.bulk.flow", "turns"):
-            monkeypatch.setattr(f"dynamap_async.{module}.time", clock)
 
 
 async def _leaving_nothing(test: Callable[..., Awaitable[None]], arguments: dict[str, Any]) -> None:

@@ -113,8 +113,8 @@ _KEYS: Final[dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]]] = {
     Decimal: (number_text, Decimal),
     UUID: (str, UUID),
     datetime: (instant_text, parse_instant),
-    date: (lambda key: key.isoformat(), date.fromisoformat),
-    time: (lambda key: key.isoformat(), time.fromisoformat),
+    date: (date.isoformat, date.fromisoformat),
+    time: (time.isoformat, time.fromisoformat),
 }
 
 TEXT_KEY: Final = _checked(str, *_KEYS[str])

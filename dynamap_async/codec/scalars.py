@@ -270,13 +270,13 @@ def _encode_naive(value: Any) -> AttributeValue:
 
 def _encode_date(value: Any) -> AttributeValue:
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
-        return {"S": value.isoformat()}
+        return {"S": datetime.date.isoformat(value)}
     raise refusal("date", value)
 
 
 def _encode_time(value: Any) -> AttributeValue:
     if isinstance(value, datetime.time):
-        return {"S": value.isoformat()}
+        return {"S": datetime.time.isoformat(value)}
     raise refusal("time", value)
 
 

@@ -356,7 +356,8 @@ class TypeCompiler:
         annotation, more = unwrap(annotation, through_aliases=False)
         metadata = (*more, *metadata)
         if has_own_schema(annotation, metadata):
-            return through(self.exactly if expects_values(metadata) else self, annotation, metadata)
+            compiler = self.exactly if expects_values(metadata) else self
+            return _own_time(compiler, annotation, metadata) or through(compiler, annotation, metadata)
         if not self.exact and expects_values(metadata):
             return self.exactly.of(annotation, metadata)
         if is_alias(annotation):
@@ -403,6 +404,17 @@ class TypeCompiler:
                     if isinstance(converter, Deferred):
                         _ = converter.target
             resolved = 0
+
+
+def _own_time(compiler: Compiler, annotation: Any, metadata: Metadata) -> Converter | None:
+    """Return the converter of a subclass of datetime or date, which is stored as these are; None for other types."""
+    if is_kind_of(annotation, datetime):
+        made = codec.instant(exact=False)
+    elif is_kind_of(annotation, date):
+        made = codec.date(exact=False)
+    else:
+        return None
+    return made.then(Adapter(annotation, metadata, compiler).load) if compiler.exact else made
 
 
 def _loaded(adapter: Adapter, value: Any) -> Any:

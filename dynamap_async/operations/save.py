@@ -43,7 +43,14 @@ from dynamap_async.operations.implied_actions import value_of
 from dynamap_async.operations.key_changes import parts_as_before, shards_as_before
 from dynamap_async.operations.operation import not_found
 from dynamap_async.operations.put import Put
-from dynamap_async.operations.write import Stored, condition_members, refused_as_new, refused_for_later, write_request
+from dynamap_async.operations.write import (
+    Stored,
+    condition_members,
+    refused_as_new,
+    refused_as_unread,
+    refused_for_later,
+    write_request,
+)
 from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target, identity_of
@@ -192,7 +199,11 @@ class Save(Put[M, M], Generic[M]):
         """
         failure = super().failed(error)
         if self._before is None:
-            return refused_as_new(self, failure, conditional=bool(self._conditions))
+            failure = refused_as_new(self, failure, conditional=bool(self._conditions))
+            version = self._definition.version
+            return refused_as_unread(
+                self, failure, 0 if version is None else carried_version(self._item, self._definition)
+            )
         gone = isinstance(failure, ConditionalCheckFailedError) and failure.wire_item is None
         return not_found(self._item, self._definition, error) if gone else refused_for_later(self, failure)
 

@@ -218,6 +218,26 @@ def refused_as_new(write: Write[Any], failure: Exception, *, conditional: bool) 
     return _as_kind(ItemExistsError, failure, message)
 
 
+def refused_as_unread(write: Write[Any], error: Exception, carried: int) -> Exception:
+    """Return the error of a save that took its instance for a new item: where one is stored, what to do instead.
+
+    Args:
+        write: the save.
+        error: what ``refused_as_new`` made of the refusal.
+        carried: the version of the instance; 0 for none.
+    """
+    if isinstance(error, VersionConflictError) and error.wire_item is not None:
+        found = "without a version" if error.stored is None else f"in version {error.stored}"
+        checked = f"put() it, which checks its version {carried}; or " if carried else ""
+        message = (
+            f"{_named(write, error)}: no session has read or written this instance, such as one from JSON, so save() "
+            f"takes it for a new item; but one is stored, {found}. {_written(error)}; {checked}read the item, change "
+            "what you got, and save() that."
+        )
+        error.args = (message,)
+    return error
+
+
 def refused_for_later(write: Write[Any], failure: Exception) -> Exception:
     """Return the error of a write that changes a stored item: where newer code wrote that one, that it is too new.
 

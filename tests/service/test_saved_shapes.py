@@ -74,6 +74,25 @@ async def test_an_item_from_before_its_model_had_a_version_is_refused_by_put_and
     assert (found.version, (await session.get(Open, "a")).version) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [Open.model_validate_json, lambda _: Open(id="a", version=2)],
+    ids=["JSON", "constructor"],
+)
+async def test_a_save_of_what_no_session_has_read_says_so_and_that_put_checks_its_version(session, make):
+    item = await session.create(Open(id="a", label="old"))
+    await session.put(item)
+    made = make(item.model_dump_json())
+    made.label = "new"
+    with pytest.raises(VersionConflictError, match=r"no session has read or written.*put\(\) it.*version 2") as refused:
+        await session.save(made)
+    assert (refused.value.stored, refused.value.item) == (2, item)
+    await session.put(made)
+    assert (made.version, (await session.get(Open, "a")).label) == (3, "new")
+    with pytest.raises(VersionConflictError, match=r"no session has read or written.*written; read the item"):
+        await session.save(Open(id="a"))
+
+
 async def test_what_is_stored_as_text_and_changed_in_place_is_saved(session):
     await session.put(Settings(id="a", choices={"x": [1]}))
     found = await session.get(Settings, "a")

@@ -60,7 +60,9 @@ else:
 
 
 def _methods(cls: type, *, frozen: bool, slots: bool, eq: bool) -> dict[str, Any]:
-    methods: dict[str, Any] = {"__init__": _Unwritten(cls, frozen=frozen), "__repr__": _repr}
+    # What has a text of its own is shown by it, in a list or a notebook too.
+    shown = _repr if cls.__str__ is object.__str__ else _text
+    methods: dict[str, Any] = {"__init__": _Unwritten(cls, frozen=frozen), "__repr__": shown}
     if eq:
         methods |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
     if frozen:
@@ -128,6 +130,10 @@ def _written(cls: Any, *, frozen: bool) -> Any:
 def _repr(self: Any) -> str:
     shown = (f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr)
     return f"{self.__class__.__qualname__}({', '.join(shown)})"
+
+
+def _text(self: Any) -> str:
+    return str(self)
 
 
 @cache

@@ -572,6 +572,9 @@ class Reads(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        return f"<{self._spec}; await session.execute(it)>"
+
     @property
     def _context(self) -> Context:
         return _NO_SESSION

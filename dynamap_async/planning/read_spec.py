@@ -75,6 +75,17 @@ class ReadSpec:
         """The names of the models, for messages."""
         return ", ".join([model.__name__ for model in self.read_models]) if self.models else self.model.__name__
 
+    def __str__(self) -> str:
+        """Return what is asked in words: ``query on Parcel where Parcel.depot == 'york', limit 3``."""
+        text = f"{'scan of' if self.scan else 'query on'} {self.name}"
+        if self.conditions:
+            text += f" where {' and '.join(map(str, self.conditions))}"
+        if self.selected is not None:
+            text += f", only {', '.join(path.spelled for path in self.selected)}"
+        for word, value in (("index", self.index), ("limit", self.limit), ("page size", self.page_size)):
+            text += "" if value is None else f", {word} {value}"
+        return text + (", descending" if self.descending else "") + (", consistent" if self.consistent else "")
+
     @property
     def sees_unknown(self) -> bool:
         """Whether items of no known model are read too."""

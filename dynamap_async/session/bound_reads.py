@@ -55,7 +55,7 @@ class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
         self._spec = spec
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._spec}>"
+        return f"<{self._spec}; await it>"
 
     @property
     def _context(self) -> Context:

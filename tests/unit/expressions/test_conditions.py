@@ -404,3 +404,9 @@ def test_names_and_values_together_are_at_most_2_megabytes(thing, sent):
 def test_fields_print_where_they_are(thing):
     assert repr(thing.address.city) == "<Expr Thing.address.city>"
     assert repr(thing.address) == "<DocumentPath Thing.address>"
+
+
+def test_a_condition_is_shown_as_it_is_written(thing):
+    condition = (thing.rank > 3) & ~thing.name.missing()
+    assert repr(condition) == str(condition) == "(Thing.rank > 3) & (~(Thing.name.missing()))"
+    assert repr((thing.rank.between(1, 2),)) == "(Thing.rank.between(1, 2),)"

@@ -14,6 +14,7 @@ from dynamap_async import (
     PartitionKey,
     Query,
     Scan,
+    Session,
     SortKey,
     attr,
     include,
@@ -617,3 +618,15 @@ def test_a_plan_says_which_items_its_index_does_not_hold():
 
 def test_a_plan_of_a_table_without_sort_key_says_so(plain):
     assert "order          none: the key has no sort key" in str(Query(plain).where(plain.id == "x").explain())
+
+
+def test_queries_and_plans_are_shown_in_words(tweet):
+    query = Query(tweet).where(tweet.user_id == "ada", tweet.likes > 3).limit(3)
+    asked = "query on Tweet where Tweet.user_id == 'ada' and Tweet.likes > 3, limit 3"
+    assert repr(query) == f"<{asked}; await session.execute(it)>"
+    assert repr(Scan(tweet).select(tweet.likes)) == "<scan of Tweet, only likes; await session.execute(it)>"
+    assert repr(query.count()) == f"Count({asked})"
+    plan = query.explain()
+    assert repr(plan) == str(plan)
+    assert repr(plan.filters) == "(Tweet.likes > 3,)"
+    assert repr(Session().query(tweet).descending()) == "<query on Tweet, descending; await it>"

@@ -61,7 +61,7 @@ else:
 
 def _methods(cls: type, *, frozen: bool, slots: bool, eq: bool) -> dict[str, Any]:
     # What has a text of its own is shown by it, in a list or a notebook too.
-    shown = _repr if cls.__str__ is object.__str__ else _text
+    shown = _text if any("__str__" in each.__dict__ for each in cls.__mro__[:-1]) else _repr
     methods: dict[str, Any] = {"__init__": _Unwritten(cls, frozen=frozen), "__repr__": shown}
     if eq:
         methods |= {"__eq__": _eq, "__hash__": _hash if frozen else None}

@@ -102,6 +102,13 @@ def is_anything(annotation: Any) -> bool:
     return bare(annotation) in (Any, object, JsonValue)
 
 
+def is_any_model(annotation: Any) -> bool:
+    """Return whether a type is ``BaseModel`` or ``Model`` itself, which tells no fields."""
+    if annotation is BaseModel or not isclass(annotation):
+        return annotation is BaseModel
+    return annotation.__bases__ == (BaseModel,) and type(annotation) is not type(BaseModel)
+
+
 def is_kind_of(annotation: Any, *kinds: type[Any]) -> bool:
     """Return whether a type, without its parameters, is a class derived from one of these."""
     origin: Any = get_origin(annotation) or annotation
@@ -197,7 +204,7 @@ def _unbound(variable: TypeVar) -> Any:
     if variable.__constraints__:
         return Union[variable.__constraints__]  # noqa: UP007 - made at run time
     bound = variable.__bound__
-    return Any if bound is None or isinstance(bound, ForwardRef) else bound
+    return Any if bound is None or isinstance(bound, ForwardRef) or is_any_model(bound) else bound
 
 
 def _flat(metadata: list[Any]) -> Metadata:

@@ -136,9 +136,12 @@ def _of_model(model: Any, within: frozenset[Any]) -> Constraint:
     return max(found, Constraint.NESTED) if found else found
 
 
-def _has_model(annotation: Any) -> bool:
-    annotation, _ = unwrap(annotation)
-    return is_kind_of(annotation, BaseModel) or any(map(_has_model, get_args(annotation)))
+def _has_model(annotation: Any, within: frozenset[Any] = frozenset()) -> bool:
+    """Return whether values of a type may hold instances of models; ``within`` are the aliases that it stands in."""
+    annotation, _ = unwrap(annotation, through_aliases=False)
+    if is_alias(annotation):
+        return annotation not in within and _has_model(aliased(annotation), within | {annotation})
+    return is_kind_of(annotation, BaseModel) or any(_has_model(each, within) for each in get_args(annotation))
 
 
 def _is_stricter(model: type[BaseModel]) -> bool:

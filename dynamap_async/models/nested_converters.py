@@ -16,6 +16,7 @@ from dynamap_async.codec import Converter
 from dynamap_async.models.annotations import (
     field_metadata,
     hints_of,
+    is_any_model,
     is_encoded,
     is_kind_of,
     is_optional,
@@ -45,6 +46,11 @@ def nested(compiler: Compiler, annotation: Any) -> Converter | None:
     origin: Any = get_origin(annotation) or annotation
     if is_root_model(origin):
         return deferred(compiler, annotation, lambda: _root(compiler, origin), label=origin.__name__, types=(origin,))
+    if is_any_model(origin):
+        raise UnstorableTypeError(
+            f"{origin.__name__} tells no fields, so that none would be stored; name a model, a union of models, or "
+            "dict[str, Any]"
+        )
     if is_kind_of(origin, BaseModel):
         return _deferred_map(compiler, annotation, origin, lambda: _model(compiler, origin))
     if is_kind_of(origin, object) and (hasattr(origin, _DATACLASS) or is_typeddict(origin)):

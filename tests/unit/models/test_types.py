@@ -50,6 +50,8 @@ from pydantic_core import core_schema as core
 from typing_extensions import TypeAliasType, TypedDict
 
 from dynamap_async import Attr, Model, attr
+from dynamap_async.errors import ModelDefinitionError
+from dynamap_async.models import definition_of
 
 T = TypeVar("T")
 Number = TypeVar("Number", str, Decimal)
@@ -596,3 +598,50 @@ def test_type_statement_reads_back(make_model, read_back) -> None:
     ):
         item = make_model(annotation)(value=value)
         assert same(read_back(item).value, item.value)
+
+
+Document = TypeAliasType("Document", "dict[str, Document] | list[Document] | str | int | None")
+Even = TypeAliasType("Even", "dict[str, Odd] | int")
+Odd = TypeAliasType("Odd", "list[Even] | str")
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
+
+
+class Body(BaseModel):
+    x: int
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        (Document, {"a": [1, "x", None, {"b": 2}]}),
+        (list[Document], [{"a": [None]}]),
+        (Document | None, [["x"]]),
+        (Even, {"x": [1, {"y": "z"}]}),
+    ],
+)
+def test_a_union_that_contains_itself_by_its_alias_reads_back(annotation, value):
+    holder: Any = pydantic.create_model("Holder", __base__=Model, value=(annotation, ...))
+    item = holder(value=value)
+    assert holder.from_wire(definition_of(holder).items.encode(item)) == item
+
+
+def test_a_type_variable_bound_to_any_model_is_the_model_that_it_is_given():
+    class Event(Model, Generic[AnyModel], abstract=True):
+        body: Attr[AnyModel]
+
+    class Filled(Event[Body]):
+        pass
+
+    item = Filled(body=Body(x=1))
+    wire = definition_of(Filled).items.encode(item)
+    assert wire == {"body": {"M": {"x": {"N": "1"}}}}
+    assert Filled.from_wire(wire) == item
+    assert str(Filled.body["x"] > 1) == "Filled.body['x'] > 1"
+
+
+@pytest.mark.parametrize(
+    "annotation", [BaseModel, Model, SerializeAsAny[BaseModel], list[BaseModel], dict[str, Model] | None]
+)
+def test_a_field_of_any_model_at_all_is_refused_with_what_to_write(annotation):
+    with pytest.raises(ModelDefinitionError, match=r"Holder\.value: (Base)?Model tells no fields, .* name a model, a"):
+        pydantic.create_model("Holder", __base__=Model, value=(annotation, ...))

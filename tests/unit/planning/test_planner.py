@@ -628,5 +628,5 @@ def test_queries_and_plans_are_shown_in_words(tweet):
     assert repr(query.count()) == f"Count({asked})"
     plan = query.explain()
     assert repr(plan) == str(plan)
-    assert repr(plan.filters) == "(Tweet.likes > 3,)"
+    assert repr(plan.key_conditions) == "(Tweet.user_id == 'ada', Tweet.likes > 3)"
     assert repr(Session().query(tweet).descending()) == "<query on Tweet, descending; await it>"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import warnings
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextvars import Context
 from dataclasses import replace
@@ -62,6 +63,8 @@ class Executor:
         declared: Declared = lambda _: {},
         jitter: Callable[[], float] = random.random,
     ) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closed = False
         self._transport: Final = transport
         observers = Observers(observer)
         self._admission: Final = Admission(
@@ -83,8 +86,6 @@ class Executor:
         )
         self._jitter: Final = jitter
         self._slots: Final = Slots()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._closed = False
         self._attempts: Final = Attempts(transport.send, retry.attempt_timeout_seconds)
         self._prefetching: set[asyncio.Task[Body]] = set()
         self._ended: Final = asyncio.Event()
@@ -113,6 +114,15 @@ class Executor:
             singles=self._singles,
             ended=self._ended.set,
         )
+
+    def __del__(self) -> None:
+        if self._loop is not None and not self._closed:
+            with contextlib.suppress(RuntimeError):  # the event loop is closed
+                # The timer of attempts would keep the transport, with which its connections end. From any thread: this
+                # is called by the garbage collector.
+                self._loop.call_soon_threadsafe(self._attempts.close)
+            unclosed = "a session was dropped unclosed; use `async with Session(...)`, or `await session.close()`"
+            warnings.warn(unclosed, ResourceWarning, stacklevel=2, source=self)
 
     async def open(self) -> None:
         """Get ready to send, on the running event loop.

@@ -7,6 +7,7 @@ which anything came that nobody asked for is never used again. It has one timer,
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import select
 import sys
 from asyncio.trsock import TransportSocket
@@ -147,6 +148,11 @@ class Http1Connection(asyncio.BufferedProtocol):
     def close(self) -> None:
         """End the connection at once; who waits for an answer gets an error."""
         self._fail(ConnectionAbortedError("the connection was closed here"))
+
+    def close_from_anywhere(self) -> None:
+        """End the connection soon, from any thread, and whether or not its event loop runs."""
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
+            self._loop.call_soon_threadsafe(self.close)
 
     # What the event loop calls.
 

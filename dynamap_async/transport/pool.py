@@ -13,8 +13,10 @@ import contextlib
 import socket
 from collections import deque
 from contextvars import Context
+from functools import partial
 from math import inf
 from typing import Any, Final
+from weakref import ReferenceType, ref
 
 import aiohappyeyeballs
 
@@ -117,7 +119,7 @@ class Pool:
             read_seconds=self._read_seconds,
             idle_seconds=self._idle_seconds,
             idle=self._idle.append,
-            lost=self._forget,
+            lost=partial(_forget, ref(self)),  # not the pool itself, which the event loop would keep with them
         )
         self._open.add(connection)
         try:
@@ -146,6 +148,10 @@ class Pool:
         if self._closed:
             connection.close()
 
+    def __del__(self) -> None:
+        for connection in self._open:
+            connection.close_from_anywhere()
+
     def _forget(self, connection: Http1Connection) -> None:
         self._open.discard(connection)
         if connection in self._idle:
@@ -169,6 +175,11 @@ class Pool:
             if not turn.done():
                 turn.set_result(None)
                 return
+
+
+def _forget(pool: ReferenceType[Pool], connection: Http1Connection) -> None:
+    if (kept := pool()) is not None:
+        kept._forget(connection)  # noqa: SLF001 - its own method
 
 
 def _seconds(configured: float | None) -> float:

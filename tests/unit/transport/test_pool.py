@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 import pytest_asyncio
 
+from dynamap_async import Model, PartitionKey, Session
 from dynamap_async.config import Credentials
 from dynamap_async.errors import (
     ConnectionFailedError,
@@ -19,12 +20,17 @@ from dynamap_async.errors import (
     RequestRejectedError,
     RequestTimeoutError,
 )
+from dynamap_async.operations import Find
 from dynamap_async.transport import AioConfig, Connection, WireTransport, http1, pool
 
 pytestmark = pytest.mark.asyncio
 
 CREDENTIALS = Credentials(access_key_id="AKID", secret_access_key="s")
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+
+
+class Item(Model, table="items"):
+    id: PartitionKey[str]
 
 
 async def read_request(reader):
@@ -830,3 +836,39 @@ async def test_a_transport_shows_what_it_sends_over(to_server, config, over):
     assert repr(transport) == f"<WireTransport to http://127.0.0.1:{server.port}/ over {over}>"
     await transport.close()
     assert repr(transport) == "<WireTransport not open>"
+
+
+async def test_a_session_that_is_dropped_unclosed_warns_and_ends_its_connections(to_server):
+    ended = asyncio.Event()
+
+    async def serve(_number, reader, writer):
+        await read_request(reader)
+        writer.write(OK)
+        await reader.read()
+        ended.set()
+
+    _, server = await to_server(serve)
+    session = Session(region="eu-west-1", endpoint_url=f"http://127.0.0.1:{server.port}", credentials=CREDENTIALS)
+    await session.__aenter__()
+    await session.execute(Find(Item, "a"))
+    del session
+    with pytest.warns(ResourceWarning, match="dropped unclosed; use `async with Session"):
+        gc.collect()
+    gc.collect()  # what the warning named is kept by whoever catches it
+    async with asyncio.timeout(5):  # not the 12 seconds that an idle connection is kept
+        await ended.wait()
+
+
+def test_a_session_whose_event_loop_has_ended_warns_where_it_is_dropped_unclosed(recwarn):
+    async def program():
+        idle = SimpleNamespace(open=nothing, close=nothing, send=nothing, max_connections=1)
+        return await Session(transport=idle).__aenter__()
+
+    async def nothing(): ...
+
+    session = asyncio.run(program())
+    del session
+    gc.collect()
+    assert [str(warning.message) for warning in recwarn if warning.category is ResourceWarning] == [
+        "a session was dropped unclosed; use `async with Session(...)`, or `await session.close()`"
+    ]

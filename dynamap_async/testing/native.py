@@ -29,8 +29,9 @@ class NativeEngine(Engine):
     Faster and stricter than ``LocalEngine``; its capacity figures follow the service's rules. It is not DynamoDB
     either: nothing is throttled, nothing expires, all regions and accounts share one set of tables, queries on indexes
     with several attributes per key fail, ``SET list[99]`` or removing two elements at once go wrong, a page that ends
-    at 1 MB says that one item more was evaluated than were, and a segment of a scan ends early if the item that its
-    last page ended with was deleted in the meantime.
+    at 1 MB says that one item more was evaluated than were, a segment of a scan ends early if the item that its last
+    page ended with was deleted in the meantime, and ``begins_with`` on a sort key that is text takes ASCII letters of
+    either case, so that it may find more items than DynamoDB does (filters, bytes and the other comparisons are right).
 
     Args:
         executable: path of the ``dynoxide`` program; otherwise the one that ``DYNAMAP_NATIVE_ENGINE`` names, or that

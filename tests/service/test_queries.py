@@ -368,3 +368,33 @@ async def test_a_query_that_cannot_be_planned_sends_nothing(filled):
         await filled.query(Post).where(Post.text == "x")
     with pytest.raises(OperationError):
         filled.query(Post).where(Post.text == "x").stream()
+
+
+class Spelled(Model, table="spelleds"):
+    id: PartitionKey[str]
+    text: SortKey[str]
+    group: Attr[str] = attr(default="g")
+    by_group = GlobalIndex(partition_key="group", sort_key="text")
+
+
+@pytest.mark.engine_fault("native", "begins_with on a sort key takes ASCII letters of either case")
+@pytest.mark.asyncio
+@pytest.mark.parametrize("prefix", ["p1", "P1", "p"])
+async def test_a_prefix_of_a_sort_key_tells_upper_case_from_lower_case(session, prefix):
+    await session.tables.create(Spelled)
+    texts = ["p1", "P1", "p1a", "P1A", "p_x", "pax", "p%x"]
+    await session.put_many([Spelled(id="a", text=text) for text in texts])
+    wanted = sorted(text for text in texts if text.startswith(prefix))
+    begins = Spelled.text.begins_with(prefix)
+    assert [each.text for each in await session.query(Spelled).where(Spelled.id == "a", begins)] == wanted
+    assert [each.text for each in await session.query(Spelled).where(Spelled.group == "g", begins)] == wanted
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("prefix", ["p1", "P1", "p"])
+async def test_a_prefix_in_a_filter_tells_upper_case_from_lower_case(session, prefix):
+    await session.tables.create(Spelled)
+    texts = ["p1", "P1", "p1a", "P1A", "p_x", "pax", "p%x"]
+    await session.put_many([Spelled(id=text, text="x", group=text) for text in texts])
+    found = await session.scan(Spelled).where(Spelled.group.begins_with(prefix))
+    assert sorted(each.group for each in found) == sorted(text for text in texts if text.startswith(prefix))

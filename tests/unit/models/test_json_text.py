@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from inspect import signature
 from ipaddress import IPv4Address, ip_address
 from typing import Annotated, Any, NamedTuple
 
 import pytest
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     RootModel,
     Secret,
     SecretBytes,
@@ -21,6 +24,8 @@ from typing_extensions import TypedDict
 
 from dynamap_async import JSON_TEXT, attr
 from dynamap_async.errors import EncodeError, ModelDefinitionError
+
+KNOWS_EXCLUDE_IF = "exclude_if" in signature(Field).parameters
 
 
 class Login(BaseModel):
@@ -63,6 +68,25 @@ class Held(TypedDict):
     secret: SecretStr
 
 
+class Left(BaseModel):
+    a: int = Field(default=0, exclude=True)
+
+
+class LeftIfZero(BaseModel):
+    a: int = Field(default=0, **({"exclude_if": lambda a: a == 0} if KNOWS_EXCLUDE_IF else {}))
+
+
+def padded(number: int) -> str:
+    return f"{number:04}"
+
+
+def no_secret(number: int) -> str:
+    return f"#{number}"
+
+
+Padded = Annotated[int, PlainSerializer(padded), BeforeValidator(int)]
+Marked = Annotated[int, PlainSerializer(no_secret), BeforeValidator(lambda given: int(str(given).lstrip("#")))]
+
 SECRET = SecretStr("open sesame")
 LOGIN = Login(token=SECRET, pin=7)
 
@@ -84,6 +108,8 @@ HIDDEN: list[Any] = [
         '{"phone":"123","at":"2026-01-01T00:00:00Z","address":"127.0.0.1","more":1}',
     ),
     (Short, Short(a=1, b=2), '{"a":1,"b":2}'),
+    (Left, Left(a=7), '{"a":7}'),
+    (LeftIfZero, LeftIfZero(a=0), '{"a":0}'),
 ]
 
 
@@ -93,6 +119,18 @@ def test_what_a_dump_hides_is_stored_and_read_back(
     annotation, value, text, strict, make_model, stored, read_back
 ) -> None:
     item = make_model(annotation, attr(stored_as=JSON_TEXT), strict=strict)(value=value)
+    assert stored(item) == {"S": text}
+    assert read_back(item) == item
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "text"),
+    [(list[Padded], [7], '["0007"]'), (list[Marked], [7], '["#7"]'), (dict[str, Padded], {"a": 7}, '{"a":"0007"}')],
+)
+def test_what_a_type_itself_is_dumped_as_is_stored_and_read_back(
+    annotation, value, text, make_model, stored, read_back
+) -> None:
+    item = make_model(annotation, attr(stored_as=JSON_TEXT))(value=value)
     assert stored(item) == {"S": text}
     assert read_back(item) == item
 

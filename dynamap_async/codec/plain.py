@@ -214,7 +214,7 @@ def order_key(value: AttributeValue) -> tuple[str, Any]:
     if "S" in value:
         return "S", value["S"].encode()
     if "N" in value:
-        return "N", Decimal(value["N"])
+        return "N", Decimal(parse_number(value["N"]))
     if "B" in value:
         return "B", parse_binary(value["B"])
-    return next(iter(value)), 0
+    return str(next(iter(value))), 0

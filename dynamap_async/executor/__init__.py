@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dynamap_async.executor.anyio_scopes import deadline_now, shielded
     from dynamap_async.executor.calls import Chunk, own_instance
     from dynamap_async.executor.completed import CompletedPages
+    from dynamap_async.executor.consumed import reported_units
     from dynamap_async.executor.coroutine import BoundCoroutine
     from dynamap_async.executor.executor import Executor
     from dynamap_async.executor.gather import gather_all
@@ -35,6 +36,7 @@ __all__ = [
     "name_of",
     "own_instance",
     "paying",
+    "reported_units",
     "shielded",
 ]
 
@@ -43,6 +45,7 @@ _HOMES: Final = {
     "anyio_scopes": "deadline_now shielded",
     "calls": "Chunk own_instance",
     "completed": "CompletedPages",
+    "consumed": "reported_units",
     "coroutine": "BoundCoroutine",
     "executor": "Executor",
     "gather": "gather_all",

@@ -61,6 +61,8 @@ class Spending(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _spending(table: str, index: str | None, writes: bool, halves: int, local_index: str | None = None) -> Spending:
+    if type(table) is not str:
+        raise TypeError("the name of the table is no text")
     return Spending(TableOrIndex(table, index, writes), halves, local_index)
 
 
@@ -83,7 +85,14 @@ def reports(answer: Body) -> tuple[dict[str, Any], ...]:
     # Of a single operation there is one entry, of a batch or a transaction a list.
     if isinstance(given, dict):
         return (cast("dict[str, Any]", given),)
-    return tuple(cast("list[dict[str, Any]]", given)) if isinstance(given, list) else ()
+    listed: list[Any] = given if isinstance(given, list) else []
+    return tuple([each for each in listed if isinstance(each, dict)])
+
+
+def reported_units(answer: Body) -> float | None:
+    """Return the units that an answer reports in all; None where it does not, or in no form that is known."""
+    units: list[Any] = [report.get("CapacityUnits") for report in reports(answer)]
+    return float(sum(units)) if units and all(isinstance(each, int | float) for each in units) else None
 
 
 def spendings(request: Request, answer: Body) -> tuple[Spending, ...] | None:

@@ -44,13 +44,32 @@ class RawPage(Generic[PositionT]):
     """After which item the next page begins; None after the last."""
 
 
-def wanted_of(answer: Body, remaining: int | None, position_of: Callable[[WireItem], WireKey]) -> RawPage:
+def _judged_position(
+    item: WireItem, position: Callable[[WireItem], WireKey], request: Callable[[WireKey | None, int | None], Request]
+) -> WireKey:
+    """Return the position of an item.
+
+    Args:
+        item: the item, which need not be the last of its answer: only that was looked at.
+        position: gives the position of an item.
+        request: makes the request that brought it.
+
+    Raises:
+        DamagedResponseError: it lacks its key.
+    """
+    try:
+        return position(item)
+    except UNREADABLE as error:
+        unreadable(error, request(None, None), (item,))
+
+
+def wanted_of(answer: Body, remaining: int | None, position_in: Callable[[WireItem], WireKey]) -> RawPage:
     """Return the part of an answer that is wanted.
 
     Args:
         answer: the answer of a query or scan.
         remaining: how many items are still wanted; None for every one.
-        position_of: gives the position of an item.
+        position_in: gives the position of an item.
     """
     items: list[WireItem] = answer.get("Items") or []
     count: int | None = answer.get("Count")
@@ -58,7 +77,7 @@ def wanted_of(answer: Body, remaining: int | None, position_of: Callable[[WireIt
     position: WireKey | None = answer.get("LastEvaluatedKey") or None  # an empty one is the end as well
     if remaining is not None and count > remaining:
         count, items = remaining, items[:remaining]
-        position = position_of(items[-1]) if items else position
+        position = position_in(items[-1]) if items else position
     return RawPage(items, count, position)
 
 
@@ -87,7 +106,7 @@ class Pages:
         """
         self._send: Final = send
         self._request: Final = request
-        self._position_of: Final = position
+        self._position_of: Final = partial(_judged_position, position=position, request=request)
         self._remaining: int | None = want
         self._start = start
         self._task: asyncio.Task[Body] | None = None
@@ -224,6 +243,10 @@ class PagedRead(Protocol):
         ...
 
 
+def _position_in(part: PagedRead, item: WireItem) -> WireKey:
+    return _judged_position(item, part.position, part.request)
+
+
 class SeparateReads(Protocol):
     """All reads, in order of their numbers."""
 
@@ -331,7 +354,7 @@ class SegmentPages:
         if unread and self._last is not None:
             number, start, items = self._last
             given = len(items) - unread
-            at[number] = self._parts.part(number).position(items[given - 1]) if given else start
+            at[number] = _position_in(self._parts.part(number), items[given - 1]) if given else start
         return Positions(self._begun, at)
 
     def want_more(self, items: int) -> None:
@@ -356,7 +379,7 @@ class SegmentPages:
             self._tasks[number] = fetch(self._send, request, self._spawned)
 
     def _take(self, number: int, answer: Body) -> RawPage:
-        page = wanted_of(answer, self._remaining, self._parts.part(number).position)
+        page = wanted_of(answer, self._remaining, partial(_position_in, self._parts.part(number)))
         if self._remaining is not None:
             self._remaining -= page.count
         self._last = number, self._at.pop(number), page.items
@@ -447,7 +470,7 @@ class _OpenRead:
     def position(self) -> WireKey | None:
         if not self.items:
             return self._end
-        return self._start if self._last is None else self.part.position(self._last)
+        return self._start if self._last is None else _position_in(self.part, self._last)
 
 
 async def _filled(read: _OpenRead) -> CapacityBudgetExceededError | None:

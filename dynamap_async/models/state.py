@@ -164,7 +164,8 @@ class Snapshots:
         """Record the JSON of what can change; return False where an item is none, or has too much of it."""
         if not items or type(items[0]) is not JSON_ITEM:
             return False
-        texts = [item.kept for item in items]
+        # Pages that are merged may have come in answers of which one was left as its JSON and another was not.
+        texts = [item.kept if type(item) is JSON_ITEM else None for item in items]
         if None in texts:
             return False
         _each(self._set_parts, page, texts)

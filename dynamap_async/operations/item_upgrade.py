@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, final
 
 from dynamap_async.codec import anything, check_item, decode_any, encode_any, item_size
-from dynamap_async.errors import DecodeError, DynamapError, ItemUpgradeError, OperationError
+from dynamap_async.errors import DecodeError, DynamapError, EncodeError, ItemUpgradeError, OperationError
 from dynamap_async.expressions import Comparison, Condition, Function, Or, Path, Value
 from dynamap_async.models import REMOVED, Changes, Definition, Model, definition_of
 from dynamap_async.models.upgrades import Upgrades
@@ -250,7 +250,14 @@ def upgrade_of(definition: Definition[Any], older: WireItem) -> ItemUpgrade | It
         present = definition.with_computed_keys(present, encoded)
         if may_move:  # a key that the model computes follows what it is made of
             present.update((name, encoded[name]) for name in keys.names)
-    check_item(present, definition.model.__name__)
+    try:
+        item_size(older)
+        check_item(present, definition.model.__name__)
+    except EncodeError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        unknown = DecodeError("an attribute that is no field holds what is no value of DynamoDB's")
+        raise definition.items.failure(older, unknown) from error
     moves = keys.key_of(present) != keys.key_of(older)
     return (ItemMove if moves else ItemUpgrade)(definition, older, present, looked_at)
 

@@ -6,6 +6,7 @@ Invariant: for each value of a constraint there is at most one guard, and it nam
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar, final
 
 from dynamap_async.codec import decode_any, encode_any
@@ -337,5 +338,6 @@ def _violation(error: ConditionalCheckFailedError, taking: Taking) -> UniqueViol
 def _owner(definition: Definition[Any], guard: object) -> dict[str, Any] | None:
     if not isinstance(guard, Guard):
         return None
-    fields = definition.key_fields()
-    return {field.name: field.of_stored(encode_any(guard.key[field.stored])) for field in fields}
+    with suppress(LookupError, ValueError):  # it is not as this library stores it
+        return {field.name: field.of_stored(encode_any(guard.key[field.stored])) for field in definition.key_fields()}
+    return None

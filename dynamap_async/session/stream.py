@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, Self, TypeAlias, TypeVar, cast
 
 from dynamap_async.errors import CapacityBudgetExceededError, ItemValidationError, OperationError, SessionStateError
 from dynamap_async.errors.habits import EnteredByAsyncWith
-from dynamap_async.executor import CompletedPages, Executor, MergedPages, Pages, SegmentPages
+from dynamap_async.executor import CompletedPages, Executor, MergedPages, Pages, SegmentPages, reported_units
 from dynamap_async.models import AfterRead, Model, definition_of
 from dynamap_async.operations import Count, PagedOperation, PageOf, Reads
 from dynamap_async.planning import Context, InvalidItem, Reading, ReadSpec, both_filters
@@ -369,10 +369,9 @@ class ReadBounds:
         """
         self._pages_left -= 1
         if self._counts_units:
-            report: object = answer.get("ConsumedCapacity")
-            consumed = cast("dict[str, Any]", report) if isinstance(report, dict) else {}
             # What an engine does not report may be anything, so that nothing more is spent.
-            self._units_left -= consumed.get("CapacityUnits", math.inf)
+            units = reported_units(answer)
+            self._units_left -= math.inf if units is None else units
         if self._pages_left > 0 and self._units_left > 0:
             return answer
         self.position = answer.get("LastEvaluatedKey") or None

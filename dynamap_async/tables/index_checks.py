@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from dynamap_async.executor import Executor
+from dynamap_async.executor import Executor, reported_units
 from dynamap_async.schema import IndexSchema, TableSchema
 from dynamap_async.tables.index_reports import IndexReport, Unfit, unfit
 from dynamap_async.tables.requests import key_scan_request
+from dynamap_async.transport import UNREADABLE, unreadable
 from dynamap_async.turns import WorkPace
 from dynamap_async.wire import WireKey
 
@@ -37,14 +37,17 @@ async def check_index(
         pace.begin()
         for item in answer["Items"]:
             items += 1
-            if (reason := unfit(index, item)) is not None:
+            try:
+                reason = unfit(index, item)
+            except UNREADABLE as error:
+                unreadable(error, request, (item,))
+            if reason is not None:
                 left_out[reason] = left_out.get(reason, 0) + 1
                 if len(kept := examples.setdefault(reason, [])) < _EXAMPLES:
                     kept.append(table.keys.key_of(item))
             if pace.is_over(1):  # a page of small items takes long
                 await pace.pause()
-        consumed: Mapping[str, Any] = answer.get("ConsumedCapacity") or {}
-        read_units += float(consumed.get("CapacityUnits", 0.0))
+        read_units += reported_units(answer) or 0.0
         start = answer.get("LastEvaluatedKey") or None  # an empty one is the end as well
         if start is None or (max_read_units is not None and read_units >= max_read_units):
             return IndexReport(

@@ -22,8 +22,9 @@ from dynamap_async.planning import subclass_definitions
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.schema import TableSchema
 from dynamap_async.tables.requests import TableDescription, key_scan_request
+from dynamap_async.transport import UNREADABLE, unreadable
 from dynamap_async.turns import next_turn
-from dynamap_async.wire import Body, WireItem, WireKey
+from dynamap_async.wire import Body, WireKey
 
 _CALLS_AT_A_TIME: Final = 16
 """How many calls' worth of deletions are under way at most."""
@@ -95,8 +96,12 @@ async def _delete_all(executor: Executor, table: TableSchema, watch: WatchTrunca
     try:
         while not pages.ended:
             for item in (await pages.next_page()).items:
-                key: WireItem = plain(item)
-                await deletions.add(table.keys.key_of(key))
+                try:
+                    key = table.keys.key_of(plain(item))
+                    target = Target(key, identity_of(table.name, key))
+                except UNREADABLE as error:
+                    unreadable(error, scan_request(table, None), (item,))
+                await deletions.add(target)
         await deletions.finish()
     finally:
         deletions.cancel()
@@ -261,17 +266,16 @@ class _Deletions:
         self.items: int = 0
         """How many items are known to be deleted."""
 
-    async def add(self, key: WireKey) -> None:
+    async def add(self, target: Target) -> None:
         """Delete an item, at the latest with the next 24.
 
         Args:
-            key: its key.
+            target: the item.
 
         Raises:
             DynamapError: an earlier one could not be deleted.
         """
-        body = {"TableName": self._table, "Key": key}
-        target = Target(key, identity_of(self._table, key))
+        body = {"TableName": self._table, "Key": target.key}
         self._ready.append(
             Request(operation="DeleteItem", body=body, table=self._table, target=target, batchable=True, writes=True)
         )

@@ -9,7 +9,9 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Opera
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from itertools import repeat
 from operator import contains
 from typing import Any, Final, NoReturn
@@ -33,6 +35,8 @@ them: see ``unreadable``."""
 _OBJECTS: Final = {dict, JSON_ITEM}
 """The types of the items of an answer."""
 
+_LARGEST_EXPONENT: Final = 1_000
+"""No number of DynamoDB's comes near it, and Python's arithmetic is far from its limits."""
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([Ee][+-]?[0-9]+)?")
 
 
@@ -45,10 +49,8 @@ def damage_of(request: Request, answer: Body) -> DamagedResponseError | None:
     """
     if "__type" in answer:
         return _damaged(request, "it is an error, with the status of a success")
-    judge = _JUDGES.get(request.operation)
-    if judge is None or (fault := judge(request, answer)) is None:
-        return None
-    return _damaged(request, fault)
+    fault = _JUDGES.get(request.operation, _documented)(request, answer)
+    return None if fault is None else _damaged(request, fault)
 
 
 def damage_of_refusal(request: Request, error: ServiceError) -> DamagedResponseError | None:
@@ -228,7 +230,7 @@ def _transact_get(request: Request, answer: Body) -> str | None:
         return fault
     for get, response in zip(gets, answer["Responses"], strict=True):
         item = response.get("Item")
-        if item and (fault := _fault_of_item("Item", item, get["Get"]["Key"])) is not None:
+        if item not in (None, {}) and (fault := _fault_of_item("Item", item, get["Get"]["Key"])) is not None:
             return fault
     return None
 
@@ -241,9 +243,9 @@ def _statements(request: Request, answer: Body) -> str | None:
         failure: Any = response.get("Error") or {}
         if not _is_object(failure):
             return "the Error of one of its Responses is not a JSON object"
-        for item in filter(None, (response.get("Item"), stored := failure.get("Item"))):
-            if not _is_object(item):
-                return "the Item of one of its Responses is not a JSON object"
+        stored = failure.get("Item")
+        if not all(each is None or _is_object(each) for each in (response.get("Item"), stored)):
+            return "the Item of one of its Responses is not a JSON object"
         if stored and (fault := fault_of_values((stored,))) is not None:
             return fault
     return None
@@ -256,14 +258,158 @@ def _fault_of_responses(number: int, answer: Body) -> str | None:
     return None if len(responses) == number else f"it has {len(responses)} Responses for {number} parts"
 
 
-def _described(member: str, *, needed: bool) -> Judge:
-    def judge(_request: Request, answer: Body) -> str | None:
-        described = answer.get(member)
-        if described is None:
-            return f"it has no {member}" if needed else None
-        return None if _is_object(described) else f"its {member} is not a JSON object"
+def _items_written(_request: Request, _answer: Body) -> str | None:
+    """Return None: nothing of such an answer is read but what was consumed, which need not have a form."""
+    return None
+
+
+def _described(member: str) -> Judge:
+    def judge(request: Request, answer: Body) -> str | None:
+        return f"it has no {member}" if answer.get(member) is None else _documented(request, answer)
 
     return judge
+
+
+def _documented(_request: Request, answer: Body) -> str | None:
+    """Return what is wrong with an answer about tables: a member has the same form wherever it stands."""
+    for name, value in answer.items():
+        if value is not None and (fault := _fault_of_member(name, value)) is not None:
+            return fault
+    return None
+
+
+def _fault_of_member(name: str, value: Any) -> str | None:
+    if name in _TEXTS:
+        return None if type(value) is str else f"its {name} is not text"
+    if name in _NUMBERS:
+        return None if type(value) in (int, float) else f"its {name} is not a number"
+    if name in _LISTS_OF_TEXT:
+        texts = _is_list(value) and set(map(type, value)) <= {str}
+        return None if texts else f"its {name} are not a list of texts"
+    if name in _OBJECTS_IN_LISTS:
+        parts: Any = value
+        if not _are_objects(value):
+            return f"its {name} are not a list of JSON objects"
+    elif name in _MEMBERS:
+        parts = (value,)
+        if not _is_object(value):
+            return f"its {name} is not a JSON object"
+    else:
+        return None
+    for part in parts:
+        if lacking := _MEMBERS[name] - {each for each, inner in part.items() if inner is not None}:
+            whose = "one of its" if name in _OBJECTS_IN_LISTS else "its"
+            return f"{whose} {name} lacks {_listed(lacking)}"
+        for each, inner in part.items():
+            if inner is not None and (fault := _fault_of_member(each, inner)) is not None:
+                return fault
+    return None
+
+
+_INDEX: Final = frozenset(("IndexName", "KeySchema", "Projection"))
+_TABLE: Final = frozenset(("AttributeDefinitions", "KeySchema", "TableName", "TableStatus"))
+_NOTHING: Final = frozenset[str]()
+_MEMBERS: Final[Mapping[str, frozenset[str]]] = {
+    "ArchivalSummary": _NOTHING,
+    "AttributeDefinitions": frozenset(("AttributeName", "AttributeType")),
+    "BackupDescription": frozenset(("BackupDetails",)),
+    "BackupDetails": frozenset(("BackupArn", "BackupName")),
+    "BackupSummaries": frozenset(("BackupArn", "BackupName")),
+    "BillingModeSummary": _NOTHING,
+    "ContinuousBackupsDescription": _NOTHING,
+    "ContributorInsightsSummaries": _NOTHING,
+    "GlobalSecondaryIndexes": _INDEX,
+    "KeySchema": frozenset(("AttributeName", "KeyType")),
+    "KinesisDataStreamDestinations": frozenset(("StreamArn",)),
+    "LocalSecondaryIndexes": _INDEX,
+    "OnDemandThroughput": _NOTHING,
+    "PointInTimeRecoveryDescription": _NOTHING,
+    "Projection": frozenset(("ProjectionType",)),
+    "ProvisionedThroughput": _NOTHING,
+    "Replicas": frozenset(("RegionName",)),
+    "RestoreSummary": _NOTHING,
+    "SSEDescription": _NOTHING,
+    "SearchSchema": frozenset(("AttributeName",)),
+    "StreamSpecification": _NOTHING,
+    "Table": _TABLE,
+    "TableClassSummary": _NOTHING,
+    "TableDescription": frozenset(("TableName",)),
+    "Tags": frozenset(("Key", "Value")),
+    "TimeToLiveDescription": _NOTHING,
+    "VectorIndexes": frozenset(("IndexName",)),
+    "WarmThroughput": _NOTHING,
+}
+"""JSON objects, each with the members that it needs; see ``_OBJECTS_IN_LISTS``."""
+_OBJECTS_IN_LISTS: Final = frozenset(
+    (
+        "AttributeDefinitions",
+        "BackupSummaries",
+        "ContributorInsightsSummaries",
+        "GlobalSecondaryIndexes",
+        "KeySchema",
+        "KinesisDataStreamDestinations",
+        "LocalSecondaryIndexes",
+        "Replicas",
+        "SearchSchema",
+        "Tags",
+        "VectorIndexes",
+    )
+)
+"""Those that stand in lists."""
+_LISTS_OF_TEXT: Final = frozenset(("NonKeyAttributes", "TableNames"))
+_TEXTS: Final = frozenset(
+    (
+        "AttributeName",
+        "AttributeType",
+        "BackupArn",
+        "BackupName",
+        "BackupStatus",
+        "BackupType",
+        "BillingMode",
+        "ContinuousBackupsStatus",
+        "ContributorInsightsStatus",
+        "DestinationStatus",
+        "IndexName",
+        "IndexStatus",
+        "KMSMasterKeyArn",
+        "Key",
+        "KeyType",
+        "LastEvaluatedBackupArn",
+        "LastEvaluatedTableName",
+        "MultiRegionConsistency",
+        "NextToken",
+        "PointInTimeRecoveryStatus",
+        "Policy",
+        "ProjectionType",
+        "RegionName",
+        "ReplicaStatus",
+        "SSEType",
+        "Status",
+        "StreamArn",
+        "StreamViewType",
+        "TableArn",
+        "TableClass",
+        "TableName",
+        "TableStatus",
+        "TimeToLiveStatus",
+        "Value",
+    )
+)
+_NUMBERS: Final = frozenset(
+    (
+        "BackupSizeBytes",
+        "ItemCount",
+        "MaxReadRequestUnits",
+        "MaxWriteRequestUnits",
+        "NumberOfDecreasesToday",
+        "ReadCapacityUnits",
+        "ReadUnitsPerSecond",
+        "RecoveryPeriodInDays",
+        "TableSizeBytes",
+        "WriteCapacityUnits",
+        "WriteUnitsPerSecond",
+    )
+)
 
 
 def _is_object(value: Any) -> bool:
@@ -288,11 +434,11 @@ _JUDGES: Final[Mapping[str, Judge]] = {
     "BatchExecuteStatement": _statements,
     "BatchGetItem": _batch_get,
     "BatchWriteItem": _batch_write,
-    "CreateTable": _described("TableDescription", needed=False),
+    "CreateBackup": _described("BackupDetails"),
     "DeleteItem": _write,
-    "DeleteTable": _described("TableDescription", needed=False),
-    "DescribeTable": _described("Table", needed=True),
-    "DescribeTimeToLive": _described("TimeToLiveDescription", needed=False),
+    "DescribeBackup": _described("BackupDescription"),
+    "DescribeContinuousBackups": _described("ContinuousBackupsDescription"),
+    "DescribeTable": _described("Table"),
     "ExecuteStatement": _statement,
     "ExecuteTransaction": _statements,
     "GetItem": _get,
@@ -300,9 +446,10 @@ _JUDGES: Final[Mapping[str, Judge]] = {
     "Query": _page,
     "Scan": _page,
     "TransactGetItems": _transact_get,
+    "TransactWriteItems": _items_written,
     "UpdateItem": _write,
-    "UpdateTable": _described("TableDescription", needed=False),
 }
+"""Of operations on items, and of those whose answers need some member; ``_documented`` judges all others."""
 
 
 def fault_of_values(items: Iterable[Mapping[str, Any]]) -> str | None:
@@ -318,19 +465,30 @@ def fault_of_values(items: Iterable[Mapping[str, Any]]) -> str | None:
     return None
 
 
+def _is_scalar(tag: str, content: Any) -> bool:
+    if type(content) is not str:
+        return False
+    if tag == "N":
+        return _NUMBER.fullmatch(content) is not None and abs(Decimal(content).adjusted()) < _LARGEST_EXPONENT
+    if tag == "B":
+        try:
+            b64decode(content, validate=True)
+        except ValueError:
+            return False
+    return True
+
+
 def _is_value(value: Any, levels: int) -> bool:
     if not _is_object(value) or len(value) != 1:
         return False
     [(tag, content)] = value.items()
     match tag:
-        case "S" | "B":
-            return type(content) is str
-        case "N":
-            return type(content) is str and _NUMBER.fullmatch(content) is not None
+        case "S" | "N" | "B":
+            return _is_scalar(tag, content)
         case "BOOL" | "NULL":
             return type(content) is bool
         case "SS" | "NS" | "BS":
-            return _is_list(content) and set(map(type, content)) <= {str}
+            return _is_list(content) and all(_is_scalar(tag[0], each) for each in content)
         case "L":
             return _is_list(content) and levels > 0 and all(_is_value(each, levels - 1) for each in content)
         case "M":

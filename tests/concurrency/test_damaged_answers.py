@@ -282,7 +282,7 @@ async def test_a_counter_that_is_no_number_is_a_decode_error(transport, once):
                 await call(session)
 
 
-async def test_an_error_of_a_users_validator_stays_as_it_is(transport, once):
+async def test_an_error_of_a_users_validator_is_no_damage(transport, once):
     class Picky(Model, table="picky"):
         pk: PartitionKey[str]
 
@@ -291,8 +291,9 @@ async def test_an_error_of_a_users_validator_stays_as_it_is(transport, once):
 
     transport.otherwise = lambda request: {"Item": {"pk": {"S": "a"}}}
     async with once() as session:
-        with pytest.raises(KeyError, match="the program's own"):
+        with pytest.raises(ItemValidationError, match="the program's own") as caught:
             await session.get(Picky, "a")
+    assert isinstance(caught.value.validation_error, KeyError)
 
 
 PAGED = ["query", "stream", "count", "scan", "segments", "merged", "completed", "statement"]

@@ -37,6 +37,13 @@ STATEMENTS = ask("BatchExecuteStatement", Statements=[{"Statement": "SELECT"}])
 DESCRIBE = ask("DescribeTable")
 CREATE = ask("CreateTable")
 
+TABLE = {
+    "TableName": "docs",
+    "TableStatus": "ACTIVE",
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+}
+
 RIGHT = {
     "absent": (GET, {}),
     "null": (GET, {"Item": None}),
@@ -60,9 +67,11 @@ RIGHT = {
     "gets": (GETS, {"Responses": [{"Item": ITEM}, {}]}),
     "statements": (STATEMENTS, {"Responses": [{"TableName": "docs"}]}),
     "failed statement": (STATEMENTS, {"Responses": [{"Error": {"Code": "ConditionalCheckFailed", "Item": ITEM}}]}),
-    "table": (DESCRIBE, {"Table": {}}),
+    "table": (DESCRIBE, {"Table": TABLE}),
+    "table with what is new": (DESCRIBE, {"Table": {**TABLE, "Newest": 5, "TableArn": None}}),
     "creating": (CREATE, {}),
-    "unknown operation": (ask("ListBackups"), {"BackupSummaries": 5}),
+    "unknown operation": (ask("ListNovelties"), {"Novelties": 5}),
+    "lists": (ask("ListTables"), {"TableNames": ["a"], "LastEvaluatedTableName": None}),
 }
 
 WRONG = {
@@ -130,6 +139,27 @@ WRONG = {
         "its attribute 'n' holds no value of DynamoDB's",
     ),
     "no table": (DESCRIBE, {}, "it has no Table"),
+    "table of nothing": (
+        DESCRIBE,
+        {"Table": {}},
+        "its Table lack AttributeDefinitions, KeySchema, TableName, TableStatus",
+    ),
+    "table without a name": (DESCRIBE, {"Table": {**TABLE, "TableName": None}}, "its Table lacks TableName"),
+    "name is no text": (DESCRIBE, {"Table": {**TABLE, "TableName": ["a"]}}, "its TableName is not text"),
+    "count is no number": (DESCRIBE, {"Table": {**TABLE, "ItemCount": True}}, "its ItemCount is not a number"),
+    "index lacks its keys": (
+        DESCRIBE,
+        {"Table": {**TABLE, "GlobalSecondaryIndexes": [{"IndexName": "i"}]}},
+        "one of its GlobalSecondaryIndexes lacks KeySchema, Projection",
+    ),
+    "names are no texts": (ask("ListTables"), {"TableNames": ["a", {}]}, "its TableNames are not a list of texts"),
+    "tag without a name": (ask("ListTagsOfResource"), {"Tags": [{"Value": "x"}]}, "one of its Tags lacks Key"),
+    "backups are a number": (
+        ask("ListBackups"),
+        {"BackupSummaries": 5},
+        "its BackupSummaries are not a list of JSON objects",
+    ),
+    "item is false": (GETS, {"Responses": [{"Item": False}, {}]}, "its Item is not a JSON object"),
     "table is a list": (DESCRIBE, {"Table": [5]}, "its Table is not a JSON object"),
     "new table is a list": (CREATE, {"TableDescription": [5]}, "its TableDescription is not a JSON object"),
 }

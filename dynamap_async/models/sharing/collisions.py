@@ -139,8 +139,6 @@ def _are_alike(one: KeyTemplate, other: KeyTemplate) -> bool:
 
 def _may_be_one_text(one: TemplatePart, other: TemplatePart) -> bool:
     first, second = one.format, other.format
-    if first.width is not None and second.width is not None and first.width != second.width:
-        return False
     if first.texts is not None and second.texts is not None:
         return not first.texts.isdisjoint(second.texts)
     return first.free or second.free or first.label == second.label

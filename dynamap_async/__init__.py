@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Prefix,
         RoundTripWarning,
         Shards,
+        SharedTableWarning,
         SortKey,
         Table,
         TimeToLive,
@@ -212,6 +213,7 @@ __all__ = [
     "SequentialReadsWarning",
     "Session",
     "Shards",
+    "SharedTableWarning",
     "SortKey",
     "Statement",
     "Statistics",
@@ -259,7 +261,7 @@ _NAMES: Final = {
     "expressions": "Change Condition Expr path",
     "models": (
         "BY_KEYS UNMARKED Attr GlobalIndex Index Key KeyValue LocalIndex Model PartitionKey Parts Prefix "
-        "RoundTripWarning Shards SortKey Table TimeToLive Unique Version WriteKind "
+        "RoundTripWarning Shards SharedTableWarning SortKey Table TimeToLive Unique Version WriteKind "
         "after_read after_write attr before_write fields template to_wire"
     ),
     "models.upgrades": "StoredItem downgrade upgrade",

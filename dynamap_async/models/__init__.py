@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         validated,
         validated_members,
     )
+    from dynamap_async.models.same_table import SharedTableWarning
     from dynamap_async.models.sharing.key_shapes import AttributeShape
     from dynamap_async.models.sharing.kinds import Kinds, decode_mixed, kind_error
     from dynamap_async.models.sharing.table import BY_KEYS, UNMARKED, ByKeys, Kind, Prefix, Table, Unmarked
@@ -109,6 +110,7 @@ __all__ = [
     "RoundTripWarning",
     "Sharding",
     "Shards",
+    "SharedTableWarning",
     "SortKey",
     "Table",
     "TimeToLive",
@@ -183,6 +185,7 @@ _HOMES: Final = {
     "path_types": "drops_empty is_frozen must_be_there start_number validated validated_members",
     "sharing.key_shapes": "AttributeShape",
     "sharing.kinds": "Kinds decode_mixed kind_error",
+    "same_table": "SharedTableWarning",
     "sharing.table": "BY_KEYS UNMARKED ByKeys Kind Prefix Table Unmarked",
     "state": "forget is_remembered is_whole remember remember_texts",
     "stored_values": "REMOVED Changes Known Removed changed changes difference key_of_item known older_item "

@@ -21,6 +21,7 @@ from dynamap_async.models.instances import keep_hash
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys.computed import Computed, ThreadDepth, complete, install, validator_of
 from dynamap_async.models.markers import BareMarkerError, attr, declared_template, template
+from dynamap_async.models.same_table import warn_of_same_table
 from dynamap_async.models.settings import (
     INDEXES,
     SETTINGS,
@@ -89,6 +90,7 @@ def definition_of(model: type[ModelT]) -> Definition[ModelT]:
         except IncompleteModelError as error:
             raise _unknown_type(error.model, "in a field of it") from error
         type.__setattr__(model, "__dynamap_definition__", found)
+        warn_of_same_table(found)
     return found
 
 
@@ -140,6 +142,8 @@ def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, An
             type.__setattr__(cls, "__dynamap_definition__", define(cls, _codec_of, _as_read))
     if own:
         join(cls, _codec_of)
+        if (made := cls.__dict__.get("__dynamap_definition__")) is not None:
+            warn_of_same_table(made)
     if settings["abstract"]:
         # ABCMeta's own mark: object.__new__ looks at it in C, and subclasses work out their own.
         type.__setattr__(cls, "__abstractmethods__", frozenset(("table",)))
@@ -199,7 +203,7 @@ class ModelMeta(PydanticMeta):
             settings: what else the table has: billing, stream, recovery, protection, class, encryption, tags.
             hide_expired: whether reads leave out items whose time to live has passed and that DynamoDB has not
                 deleted yet; without it as in the base class.
-            distinct_from: the model, or models, of the same ``Table`` whose items never have a key that one of its own
+            distinct_from: the model, or models, of the same table whose items never have a key that one of its own
                 has, although their templates could make it.
             schema_version: the version of the items that are written; older ones are upgraded when they are read, by
                 the functions marked with ``upgrade``. An item without a version is of version 1.

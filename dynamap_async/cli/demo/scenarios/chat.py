@@ -20,7 +20,7 @@ class Comment(Model, table="Chat"):
     by_room: ClassVar[GlobalIndex] = GlobalIndex("RoomID_Comment_IDX", partition_key="room", sort_key="created_at")
 
 
-class Room(Model, table="Chat"):
+class Room(Model, table="Chat", distinct_from=Comment):
     """A room (``Room:Art``). It has no RoomID, so it never appears in the index of comments."""
 
     name: PartitionKey[str] = attr(name="PK")

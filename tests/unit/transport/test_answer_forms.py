@@ -142,7 +142,7 @@ WRONG = {
     "table of nothing": (
         DESCRIBE,
         {"Table": {}},
-        "its Table lack AttributeDefinitions, KeySchema, TableName, TableStatus",
+        "its Table lacks AttributeDefinitions, KeySchema, TableName, TableStatus",
     ),
     "table without a name": (DESCRIBE, {"Table": {**TABLE, "TableName": None}}, "its Table lacks TableName"),
     "name is no text": (DESCRIBE, {"Table": {**TABLE, "TableName": ["a"]}}, "its TableName is not text"),

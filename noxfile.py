@@ -79,10 +79,11 @@ SHOWN = ("-k", "not [moto and not (test_demo and interrupt)")
 READS_SOURCES = ("distance", "documentation", "logging", "objects", "outside_changes", "parameters_documented", "words")
 # How much gets done before a simulated table, on a clock that jumps: minutes of it, and all that takes part has tests.
 SIMULATED = ("benchmarks/test_situations", "concurrency/test_harmless_pacing")
+SIMULATED_LEFT_OUT = tuple(f"--ignore=tests/{name}.py" for name in SIMULATED)
 # The same on any Python; test_chance.py runs pytest, a dozen times.
-OF_ANY_PYTHON = tuple(
-    f"--ignore=tests/{name}.py"
-    for name in (*(f"architecture/test_{each}" for each in ("chance", *READS_SOURCES)), *SIMULATED)
+OF_ANY_PYTHON = (
+    tuple(f"--ignore=tests/{name}.py" for name in (f"architecture/test_{each}" for each in ("chance", *READS_SOURCES)))
+    + SIMULATED_LEFT_OUT
 )
 BUILT_ON_OTHERS = (
     *("tests/unit", "tests/contract", "tests/service", "tests/property/test_codec_laws.py"),
@@ -225,6 +226,25 @@ def tests_pure(session: nox.Session) -> None:
     session.env["DYNAMAP_NATIVE_CODEC"] = "0"
     session.env["DYNAMAP_EXAMPLES"] = os.environ.get("DYNAMAP_EXAMPLES", "0.25")
     run_tests(session, select=[*PURE_TESTS, *PURE_LEAVES_OUT, *ONE_ENGINE], compiler=False)
+
+
+@nox.session(python="3.13")
+def tests_loops(session: nox.Session) -> None:
+    """On uvloop, and with tasks that begin at once, what waits and sends passes the same tests.
+
+    All of it with both at a time, where what has a virtual clock stays on asyncio's own loop; what sends over
+    connections with each alone, too.
+    """
+    install_tests(session)
+    sends = ("tests/unit/transport", "tests/contract", "tests/unit/integrations")
+    runs_on = {
+        "uvloop,eager": (*sends, "tests/concurrency", "tests/service", *PURE_LEAVES_OUT, *SIMULATED_LEFT_OUT),
+        "uvloop": (*sends, "tests/concurrency", "-m", "not virtual_clock"),
+        "eager": sends,
+    }
+    for loop, select in runs_on.items():
+        session.env["DYNAMAP_LOOP"] = loop
+        run_pytest(session, "--numprocesses=auto", "--dist=loadfile", *ONE_ENGINE, *select, *session.posargs)
 
 
 @nox.session

@@ -105,6 +105,7 @@ async def test_a_query_that_is_dropped_warns_of_nothing(open_session, readings):
         readings(session)
 
 
+@pytest.mark.counts_turns
 async def test_a_query_task_cancelled_before_it_runs_sends_nothing(transport, open_session, readings, ten):
     async with open_session() as session:
         query = readings(session)

@@ -81,6 +81,7 @@ async def test_a_read_that_is_not_shared_needs_no_task(answered, open_session, m
         assert tasks == [before]
 
 
+@pytest.mark.counts_turns
 async def test_a_write_that_is_not_shared_is_sent_before_the_loop_has_turned_twice(answered, open_session, model):
     async with open_session(batching=UNSHARED) as session:
         write = asyncio.create_task(session.put(model(sensor="s", at=1)))

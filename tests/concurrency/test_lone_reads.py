@@ -56,6 +56,7 @@ async def test_who_is_cancelled_in_the_tick_of_asking_leaves_the_others_their_an
         assert session.statistics().in_flight == 0
 
 
+@pytest.mark.counts_turns
 async def test_who_is_cancelled_alone_in_the_tick_of_asking_sends_nothing(transport, served, open_session, model):
     async with open_session() as session:
         left = asyncio.create_task(session.get(model, "s", 0))

@@ -231,6 +231,7 @@ async def test_closing_the_session_ends_every_waiter_and_every_exchange(transpor
     assert [task.exception() is not None for task in tasks] == [True] * 3
 
 
+@pytest.mark.counts_turns
 async def test_a_request_that_was_never_sent_ends_without_an_exchange(transport, observed, events, model):
     async with observed() as session:
         task = asyncio.create_task(session.find(model, "s", 1))

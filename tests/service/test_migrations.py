@@ -292,7 +292,7 @@ async def test_a_process_that_was_stopped_for_twice_the_lease_writes_no_more(run
         await session.tables.create(Note)
         for _ in range(TRIES):
             child = await asyncio.create_subprocess_exec(
-                sys.executable, "-c", FROZEN, engine.endpoint_url, prefix, kind, env=os.environ, **pipes
+                sys.executable, "-c", FROZEN, engine.endpoint_url, prefix, kind, env={**os.environ}, **pipes
             )
             line = await asyncio.wait_for(child.stdout.readline(), 300)
             if line == b"ready\n":

@@ -241,7 +241,7 @@ async def test_a_failing_provider_is_asked_once_for_all_who_wait(minutes):
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("cancelled", [0, 1, 4])
+@pytest.mark.parametrize("cancelled", [pytest.param(0, marks=pytest.mark.counts_turns), 1, 4])
 async def test_a_cancelled_caller_leaves_the_others_their_credentials(cancelled):
     refresh = Refreshes()
     source = SessionCredentials(session_with(refresh, minutes=-1))

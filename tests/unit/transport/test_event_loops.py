@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import random
 from dataclasses import replace
 
 import pytest
@@ -29,8 +30,19 @@ class Answering(asyncio.Protocol):
             length = int(self.waiting[:end].lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
             if len(self.waiting) < end + 4 + length:
                 return
+            body = bytes(self.waiting[end + 4 : end + 4 + length])
             del self.waiting[: end + 4 + length]
-            self.transport.write(OK)
+            self.transport.write(self.answer(body))
+
+    def answer(self, body):
+        return OK
+
+
+class Echoing(Answering):
+    """Answers each request with its own body."""
+
+    def answer(self, body):
+        return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 @pytest.mark.parametrize("debug", [False, True], ids=["as usual", "debug"])
@@ -86,6 +98,48 @@ def test_who_leaves_as_its_connection_is_made_takes_no_place(loop_factory, get_i
         async with asyncio.timeout(30):
             assert await transport.send(get_item) == {}
         await transport.close()
+        server.close()
+        await server.wait_closed()
+
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(program())
+    assert told == []
+
+
+def test_a_storm_of_callers_that_leave_mixes_up_no_answers_and_takes_no_places(loop_factory, get_item):
+    rnd, told = random.Random(1), []
+
+    async def leaving(sent, turns):
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        sent.cancel()
+
+    async def caller(transport, number):
+        sent = asyncio.create_task(transport.send(replace(get_item, body={"number": number})))
+        if rnd.random() < 0.6:
+            await leaving(sent, rnd.randrange(12))
+        await asyncio.wait([sent])
+        assert sent.cancelled() or sent.result() == {"number": number}
+
+    async def program():
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, context: told.append(context))
+        server = await loop.create_server(Echoing, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        few = AioConfig(max_pool_connections=4)
+        transport = WireTransport(
+            Connection(region="eu-west-1", endpoint_url=url, credentials=CREDENTIALS, aio_config=few)
+        )
+        await transport.open()
+        async with asyncio.timeout(60):
+            for storm in range(40):
+                async with asyncio.TaskGroup() as group:
+                    for number in range(8):
+                        group.create_task(caller(transport, 8 * storm + number))
+            answers = [transport.send(replace(get_item, body={"number": number})) for number in range(4)]
+            assert [(await answer)["number"] for answer in answers] == [0, 1, 2, 3]
+            await transport.close()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
         server.close()
         await server.wait_closed()
 

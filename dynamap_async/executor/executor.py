@@ -202,8 +202,7 @@ class Executor:
         return (self._writes if chunk.asked.writes else self._reads).submit_chunk(chunk, deadline, payer, apart)
 
     def withdraw(self, futures: Collection[asyncio.Future[Body]]) -> None:
-        """Cancel those futures of ``submit`` whose requests were never sent."""
-        self._reads.withdraw(futures)
+        """Cancel those futures of ``submit`` whose writes were never sent; reads are cancelled as they are."""
         self._writes.withdraw(futures)
 
     async def unwanted_ended(self) -> None:

@@ -293,7 +293,7 @@ class KeyTemplate(NamedTuple):
         if low is not None:
             text = start + part.text(low) + part.closing
             exact = low_inclusive or lossy
-            first = text if exact else just_after(text) if ends and part.format.width is None else after_all(text)
+            first = text if exact else just_after(text) if ends else after_all(text)
         last = after_all(start) if start else None
         if high is not None:
             text = start + part.text(high) + part.closing

@@ -9,7 +9,7 @@ from dynamap_async.session import Session
 from dynamap_async.testing.engine import CREDENTIALS, REGION, Engine
 from dynamap_async.testing.faults.fault_answers import THROTTLING_CODES, failed, throttled
 from dynamap_async.testing.faults.fault_kinds import Break, Broken, Damage, Damaged, Fault, LeftOver, Replaced, Slow
-from dynamap_async.testing.faults.rule import Match, check_share
+from dynamap_async.testing.faults.rule import Match
 from dynamap_async.testing.faults.script import Script
 from dynamap_async.testing.faults.scripted_calls import READS, UNPROCESSED, WRITES, FaultyCall
 from dynamap_async.testing.faults.transport import FaultyTransport
@@ -45,7 +45,6 @@ class Faults(Script):
         Raises:
             ConfigurationError: the share lies outside.
         """
-        check_share(share)
         faults = cls(seed=seed)
         faults.add(Match(share=share), drawn, name="random", operations=ITEM_OPERATIONS)
         return faults

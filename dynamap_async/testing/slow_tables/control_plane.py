@@ -210,13 +210,13 @@ class ControlPlane:
         if len(indexes) > GLOBAL_INDEXES:
             raise refusals.too_many_indexes(GLOBAL_INDEXES)
         _check_billing([body, *indexes], on_demand=body.get("BillingMode") == "PAY_PER_REQUEST")
-        self._check_operations()
         table = SlowTable.of(body, self._now, "CREATING")
         _check_definitions(table.types, table.used())
         return await self._make("create_table", table, (), ask)
 
     async def _make(self, what: str, table: SlowTable, items: Sequence[Any], ask: Ask) -> Body:
         """Make a table on the engine, with items, and let it be CREATING for as long as that takes."""
+        self._check_operations()
         self._hide(table, None)
         self._tables[table.name] = table
         try:
@@ -604,7 +604,6 @@ class ControlPlane:
         """Make a table of another one, or of a backup, with its items."""
         if name in self._tables:
             raise refusals.restored_table_exists(name)
-        self._check_operations()
         table = SlowTable.of({**source, "TableName": name}, self._now, "CREATING").restored(summary)
         return await self._make("restore", table, items, ask)
 

@@ -204,3 +204,14 @@ def test_what_cannot_observe_is_refused_when_the_session_is_made(wrong):
 
 def test_the_statistics_of_a_session_can_be_asked_before_it_is_open():
     assert Session(region="eu-west-1").statistics() == Statistics()
+
+
+def test_the_items_of_a_shared_answer_are_counted_for_the_table_of_each():
+    orders = [
+        Request(operation="GetItem", body={}, table="orders", target=Target({"id": {"S": name}}, f"orders\0S{name}"))
+        for name in "abc"
+    ]
+    ledger = Ledger()
+    exchanged(ledger, BATCH, {}, GET, *orders)
+    usage = ledger.usage()
+    assert [usage.of("BatchGetItem", table).items for table in ("orders", "users")] == [3, 1]

@@ -48,6 +48,7 @@ def calls(ready, *, most=100, most_bytes=1000, alone=()):
     [
         ([pending(n) for n in range(7)], [[0, 1, 2], [3, 4, 5], [6]]),
         ([pending(n, weight=400) for n in range(5)], [[0, 1], [2, 3], [4]]),
+        ([pending(n, weight=500) for n in range(3)], [[0, 1], [2]]),
         ([pending(0, weight=400), pending(1, weight=700), pending(2, weight=1)], [[0], [1, 2]]),
         ([pending(0), pending(1, weight=5000), pending(2)], [[0], [1], [2]]),
         ([pending(0, weight=5000), pending(0, weight=5000)], [[0], [0]]),
@@ -60,6 +61,7 @@ def calls(ready, *, most=100, most_bytes=1000, alone=()):
     ids=[
         "by number",
         "by weight",
+        "as much as it may weigh",
         "a light one does not overtake a heavy one",
         "one alone is sent whatever it weighs",
         "also the same item twice",

@@ -7,6 +7,8 @@ import re
 import pytest
 
 from dynamap_async.generate import Sample, design_of
+from dynamap_async.models import definition_of
+from dynamap_async.schema import KeyAttribute, KeySchema, TableSchema, TableSettings
 
 
 def sample_of(design, items):
@@ -85,3 +87,15 @@ def test_no_sampled_value_is_shown_unless_asked_for(published):
     values = {each for value in plain for each in re.findall(r'"([^" ]{5,})"', json.dumps(value))} - constants
     assert len(values) > 10
     assert [value for value in values - {"street", "number"} if re.search(rf"\b{re.escape(value)}\b", text)] == []
+
+
+@pytest.mark.parametrize("length", [118, 119])
+def test_settings_stand_on_one_line_if_that_is_no_longer_than_118_characters(length, imported):
+    line = '    settings=TableSettings(tags={"team": "?"}),'
+    settings = TableSettings(tags={"team": "x" * (length - len(line) + 1)})
+    keys = KeySchema((KeyAttribute("id", "S"),))
+    sample = Sample(schema=TableSchema(name="log", keys=keys, settings=settings), items=({"id": {"S": "a"}},))
+    text = design_of(sample).source()
+    [first] = [each for each in text.splitlines() if each.startswith("    settings=")]
+    assert len(first) == (length if length == 118 else len("    settings=TableSettings("))
+    assert definition_of(imported(text).Log).table.settings == settings

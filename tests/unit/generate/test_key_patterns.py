@@ -127,3 +127,17 @@ def test_key_that_items_may_lack_has_no_field_of_its_own(find):
 def test_padded_number_in_a_key_alone_is_a_number(find):
     assert find([f"A#{n:04d}" for n in NUMBERS], word="A#").text == "A#{a:04d}"
     assert find(["A#01", "A#002"], word="A#").text == "A#{a}"
+
+
+@pytest.mark.parametrize(
+    ("texts", "word", "type_"),
+    [
+        ([f"v{n}" for n in NUMBERS], "v", "int"),
+        ([f"v{n}" for n in NAMES], "v", "str"),
+        ([f"v{n}" for n in NUMBERS[1:]] + ["v00"], "v", "str"),
+        ([f"A#{n}" for n in NUMBERS], "A#", "str"),
+    ],
+    ids=["numbers of versions", "other texts of versions", "not all as numbers are written", "other numbers"],
+)
+def test_text_in_a_key_alone_is_a_number_where_it_is_that_of_a_version(find, texts, word, type_):
+    assert [part.type for part in find(texts, word=word).fields] == [type_]

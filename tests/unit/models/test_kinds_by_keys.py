@@ -11,6 +11,7 @@ from dynamap_async import (
     Model,
     PartitionKey,
     Prefix,
+    Query,
     SortKey,
     Table,
     attr,
@@ -18,6 +19,7 @@ from dynamap_async import (
 )
 from dynamap_async.errors import EncodeError, ItemKindError, ModelDefinitionError
 from dynamap_async.models import definition_of
+from dynamap_async.planning import Context
 
 
 def games(**more: Any) -> Table:
@@ -266,6 +268,29 @@ def test_an_item_that_fits_no_template_is_of_no_model_and_the_error_says_what_is
         str(caught.value)
     )
     assert caught.value.kind is None
+
+
+CERTAIN: dict[str, tuple[Any, bool]] = {
+    "a value": (lambda model: [model.pk == "GAME#1"], True),
+    "values": (lambda model: [model.pk.is_in("GAME#1", "GAME#2")], True),
+    "a value of another kind": (lambda model: [model.pk == "USER#1"], False),
+    "values of several kinds": (lambda model: [model.pk.is_in("GAME#1", "USER#2")], False),
+    "values in both keys": (lambda model: [model.pk == "GAME#1", model.other.is_in("x", "y")], True),
+    "a beginning": (lambda model: [model.pk == "GAME#1", model.sk.begins_with("MOVE#x")], True),
+    "a beginning of several kinds": (lambda model: [model.pk == "GAME#1", model.sk.begins_with("M")], False),
+    "a range": (lambda model: [model.pk == "GAME#1", model.sk.between("MOVE#x", "MOVE#y")], True),
+}
+
+
+@pytest.mark.parametrize(("conditions", "is_certain"), CERTAIN.values(), ids=CERTAIN)
+def test_items_of_a_query_are_looked_at_unless_its_keys_are_those_of_its_model_alone(
+    conditions: Any, *, is_certain: bool
+) -> None:
+    table = games()
+    keyed(table, "Game", "GAME#{id}", "META")
+    move = keyed(table, "Move", "GAME#{id}", "MOVE#{other}")
+    reading = Query(move).where(*conditions(move)).reading(Context())
+    assert (reading.answer_filter is None) == is_certain
 
 
 def test_what_is_no_kind_of_such_a_table_is_refused() -> None:

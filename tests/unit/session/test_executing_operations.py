@@ -33,11 +33,16 @@ from dynamap_async import (
 )
 
 
+class Home(Model):
+    rooms: Attr[list[int]]
+
+
 class Person(Model, table="people"):
     name: PartitionKey[str]
     number: SortKey[int]
     text: Attr[str] = attr(default="")
     many: Attr[list[int]] = attr(default_factory=list)
+    homes: Attr[list[Home]] = attr(default_factory=list)
 
 
 class Counted(Model, table="counted"):
@@ -97,6 +102,7 @@ CARRIED_OUT = [
     Replace(ada()),
     Delete(ada()),
     Delete(Person, "ada", 1, where=Person.many[0] > 1),
+    Delete(Person, "ada", 1, where=Person.homes[0].rooms[1] > 1),
     Old(Put(ada())),
     Old(Delete(Person, "ada", 1)),
     Update(Person, "ada", 1).set(Person.text, "x"),

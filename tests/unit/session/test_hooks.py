@@ -47,6 +47,11 @@ class Hooked(Model, table="readings"):
             raise RefusedError("13")
 
 
+class Plain(Model, table="readings"):
+    sensor: PartitionKey[str]
+    at: SortKey[int]
+
+
 @pytest.fixture(autouse=True)
 def told():
     Hooked.told.clear()
@@ -132,6 +137,15 @@ async def test_hooks_that_wait_leave_batches_full(open_session, service):
     async with open_session() as session:
         await session.put_many(hooked(*range(50)))
     assert service.counts == {"BatchWriteItem": 2}
+
+
+async def test_items_before_one_whose_hook_waited_are_sent_when_the_block_pauses(open_session, service):
+    async with open_session() as session, session.batch() as batch:
+        await batch.put(Plain(sensor="s", at=1))
+        with pytest.raises(RefusedError):
+            await batch.put(*hooked(2, value=-1))
+        await asyncio.sleep(1)
+        assert batch.done == 1
 
 
 async def test_writes_by_key_run_no_hooks(open_session, stored, told):

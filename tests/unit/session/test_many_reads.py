@@ -357,3 +357,16 @@ async def test_each_over_a_closed_session_ends_with_its_error(open_session, mode
         await anext(pairs)
     with pytest.raises(SessionClosedError):
         [pair async for pair in pairs]
+
+
+async def test_a_call_that_fails_when_nobody_looks_at_it_any_more_is_not_reported_as_lost(open_session, service, model):
+    reported = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context["message"]))
+    service.latency = 60.0
+    async with open_session() as session:
+        pairs = session.each(model, keys(*range(100)))
+        with anyio.move_on_after(1):
+            await anext(pairs)
+    await pairs.aclose()
+    gc.collect()
+    assert reported == []

@@ -189,6 +189,12 @@ def test_a_range_behind_a_text_begins_right_after_it():
     assert template("{country}").bounds({}, "country", low="Ann", low_inclusive=False) == ("Ann\0", None)
 
 
+def test_a_range_behind_a_value_begins_after_all_that_follow_the_value_in_the_key():
+    flagged = template("{flag}#{words}")
+    first, _ = flagged.bounds({}, "flag", low="a!", low_inclusive=False)
+    assert flagged.build({"flag": "a!", "words": 9}) < first <= flagged.build({"flag": "b", "words": 0})
+
+
 def test_a_range_of_times_that_are_cut_off_holds_its_bounds():
     assert template("{at:day}").bounds({}, "at", low=NOON, low_inclusive=False) == ("2024-06-01", None)
 

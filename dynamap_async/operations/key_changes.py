@@ -141,12 +141,12 @@ def parts_as_read(spec: UpdateSpec, actions: Sequence[Action]) -> tuple[Conditio
         spec: the update.
         actions: all that it does, the defaults of a new item included.
     """
+    if spec.item is None:
+        return ()
     # What begins only where there is nothing leaves a stored item's keys alone.
     own = [each for each in actions if not (isinstance(each, Set) and isinstance(each.source, FunctionCall))]
     names = dict.fromkeys(name for each in _rewrites(spec, own) for name in each.read)
-    if not names or spec.item is None:
-        return ()
-    return _as_before(spec.definition, names, stored_of(spec.item, spec.definition))
+    return _as_before(spec.definition, names, stored_of(spec.item, spec.definition)) if names else ()
 
 
 def parts_as_before(definition: Definition[Any], before: WireItem, changes: Changes) -> tuple[Condition, ...]:

@@ -200,6 +200,20 @@ async def test_pages_that_were_paid_for_come_with_the_error(work):
     assert all(isinstance(each, Photo) for each in error.items)
 
 
+async def test_items_that_are_skipped_do_not_come_with_the_error():
+    class Spoilt(Table):
+        def query(self, body):
+            answer, units = super().query(body)
+            answer["Items"][1]["likes"] = {"S": "many"}
+            return answer, units
+
+    table = Spoilt(lambda _: 20.0)
+    async with Session(transport=table) as session, session.scope("handler", max_read_units=50):
+        [error] = await outcomes([WORK["a query of eight albums"](session)[0].invalid("skip")])
+    assert len(error.items) == (PAGE - 1) * len(table.requests) == (PAGE - 1) * 3
+    assert all(isinstance(each, Photo) for each in error.items)
+
+
 async def test_a_stream_gives_out_what_was_paid_for_and_then_the_error():
     table, seen = Table(lambda _: 20.0), []
 

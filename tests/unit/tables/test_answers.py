@@ -54,3 +54,18 @@ def test_a_description_that_is_none_says_to_check_the_endpoint(call, answer):
     error = raised.value
     assert error.operation in ("CreateTable", "DescribeTable")
     assert (error.table, error.outcome) == ("tweets", Outcome.UNKNOWN)
+
+
+def test_recovery_of_which_no_period_is_told_reaches_as_far_back_as_any_does():
+    told = {
+        "PointInTimeRecoveryStatus": "ENABLED",
+        "EarliestRestorableDateTime": 1.7e9,
+        "LatestRestorableDateTime": 1.8e9,
+    }
+
+    async def main():
+        answer = {"ContinuousBackupsDescription": {"PointInTimeRecoveryDescription": told}}
+        async with Session(transport=Stranger(answer)) as session:
+            return await session.tables.backups.recovery(Tweet)
+
+    assert asyncio.run(main()).days == 35

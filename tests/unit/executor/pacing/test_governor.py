@@ -115,6 +115,15 @@ def test_a_table_whose_learned_rate_nobody_has_needed_for_long_is_not_governed_a
     assert made.bucket(TABLE, 20.0).open
 
 
+def test_that_nothing_is_short_any_more_is_told_with_the_answer_that_shows_it():
+    made = governor()
+    flood(made, TABLE, 1.0)
+    assert made.take_changes()
+    made.record_spent([], {TABLE: 1.0}, 1, 20.0)
+    [(place, bucket, _before)] = made.take_changes()
+    assert (place, bucket.state) == (TABLE, "open")
+
+
 def test_a_refusal_is_about_the_place_that_was_short_only():
     made = governor()
     flood(made, INDEX, 1.0)

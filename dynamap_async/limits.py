@@ -75,6 +75,9 @@ IN_OPERANDS: Final = 100
 PAGE_ITEMS: Final = 2_147_483_647
 """The largest Limit of a query or scan: it is a 32-bit integer."""
 
+LIST_POSITION: Final = 2_147_483_647
+"""The last position in a list that an expression may name: it is a 32-bit integer."""
+
 PATH_DEPTH: Final = 32
 """Deepest document path."""
 

@@ -20,7 +20,7 @@ class _Anything(Converter):
 
     def step(self, part: str | int) -> tuple[str | int, Converter] | None:
         """Return the part itself: anything may have any part."""
-        return part, self
+        return None if isinstance(part, bool) else (part, self)
 
     @property
     def member(self) -> Converter:

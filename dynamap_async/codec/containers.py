@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from operator import itemgetter
-from typing import Any, Final, cast
+from typing import Any, Final, TypeGuard, cast
 
 from dynamap_async.codec.converter import Converter, Usual, one_deeper
 from dynamap_async.codec.decoder_forms import Decode, Form, described, tag_of
@@ -28,6 +28,10 @@ _LIST: Final[frozenset[Tag]] = frozenset(("L",))
 _MAP: Final[frozenset[Tag]] = frozenset(("M",))
 
 
+def _is_position(part: str | int) -> TypeGuard[int]:
+    return isinstance(part, int) and not isinstance(part, bool)
+
+
 class _Sequence(Converter):
     """A list, a set or a tuple of any length: every member has the same converter."""
 
@@ -40,7 +44,7 @@ class _Sequence(Converter):
 
     def step(self, part: str | int) -> tuple[str | int, Converter] | None:
         """Return the member at a position; sets have no positions."""
-        return (part, self._member) if self._indexed and isinstance(part, int) and part >= 0 else None
+        return (part, self._member) if self._indexed and _is_position(part) else None
 
     @property
     def member(self) -> Converter:
@@ -62,7 +66,7 @@ class _Tuple(Converter):
 
     def step(self, part: str | int) -> tuple[str | int, Converter] | None:
         """Return the member at a position."""
-        if isinstance(part, int) and 0 <= part < len(self._members):
+        if _is_position(part) and 0 <= part < len(self._members):
             return part, self._members[part]
         return None
 

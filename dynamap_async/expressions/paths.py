@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from dynamap_async.codec import EMPTY_SET, Converter, anything, text_size, value_size
+from dynamap_async.codec import EMPTY_SET, Converter, abbreviate, anything, text_size, value_size
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import EncodeError, ExpressionError
-from dynamap_async.limits import ATTRIBUTE_NAME_BYTES, NESTING_LEVELS, PATH_DEPTH
+from dynamap_async.errors import EncodeError, ExpressionError, OutOfRangeError
+from dynamap_async.limits import ATTRIBUTE_NAME_BYTES, LIST_POSITION, NESTING_LEVELS, PATH_DEPTH
 from dynamap_async.wire import AttributeValue
 
 Forms: TypeAlias = tuple[AttributeValue | None, ...]
@@ -98,6 +98,8 @@ class Path:
 
         Raises:
             ExpressionError: the value's type has no such part.
+            EncodeError: a map key is no text that DynamoDB stores.
+            OutOfRangeError: there is no such position in any list.
         """
         spelled = f"{self.spelled}[{part!r}]"
         found = self.converter.step(part)
@@ -109,7 +111,13 @@ class Path:
             raise ExpressionError(f"{replace(self, spelled=spelled)} is deeper than {PATH_DEPTH} levels")
         step, converter = found
         if isinstance(step, str):
-            _name_size(step, spelled, self.model)
+            if (size := _name_size(step, spelled, self.model)) > ATTRIBUTE_NAME_BYTES:
+                key = f"the map key {abbreviate(step)} has {size:,} bytes; use at most {ATTRIBUTE_NAME_BYTES:,}"
+                raise EncodeError(key).at(self.spelled, model=self.model)
+        elif not 0 <= step <= LIST_POSITION:
+            raise OutOfRangeError(
+                f"{replace(self, spelled=spelled)}: a position in a list is a number from 0 to {LIST_POSITION:,}"
+            )
         given = self.has_given_steps or not self.converter.document
         return Path(self.owner, (*self.steps, step), spelled, converter, has_given_steps=given, parent=self)
 

@@ -145,7 +145,7 @@ def targets_of(parts: Sequence[Part]) -> tuple[Target, ...]:
         parts: what is done, item by item.
 
     Raises:
-        OperationError: two parts are about one item, which the service refuses.
+        OutOfRangeError: two parts are about one item, which the service refuses.
     """
     targets = tuple([part.target for part in parts])
     if len({target.identity for target in targets}) < len(targets):
@@ -158,7 +158,7 @@ def _refuse_twice(parts: Sequence[Part]) -> None:
     for position, part in enumerate(parts):
         earlier = seen.setdefault(part.target.identity, position)
         if earlier != position:
-            raise OperationError(
+            raise OutOfRangeError(
                 f"actions {earlier} and {position} of the transaction are about the same item of {part.table!r}, "
                 f"{part.target.key}; combine them into one action"
             )
@@ -222,8 +222,8 @@ class TransactRead(Transact[R], Generic[R]):
 
     @property
     def parts(self) -> Sequence[SingleRequest[Any]]:
-        """What is read, item by item."""
-        return self._finds
+        """What is read, item by item, each once."""
+        return tuple(dict.fromkeys(self._finds))
 
     def nothing(self) -> R:
         """Return no items."""
@@ -236,10 +236,12 @@ class TransactRead(Transact[R], Generic[R]):
             context: what the session adds: its table prefix, its clock and its settings.
 
         Raises:
-            OperationError: one item is asked for twice.
+            OutOfRangeError: one item is asked for in two ways.
         """
         parts = [part_of("Get", find.request(context)) for find in self._finds]
-        targets_of(parts)
+        if len({part.target.identity for part in parts}) < len(parts):
+            parts = [part_of("Get", find.request(context)) for find in self.parts]
+            targets_of(parts)
         return Request(
             operation="TransactGetItems",
             body={"TransactItems": [part.action for part in parts]},
@@ -247,7 +249,11 @@ class TransactRead(Transact[R], Generic[R]):
         )
 
     def _found(self, response: Body, context: Context) -> list[Any]:
-        return [find.result(slot, context) for find, slot in zip(self._finds, response["Responses"], strict=True)]
+        slots: Sequence[Body] = response["Responses"]
+        if len(slots) < len(self._finds):  # some were asked for more than once
+            by_find = dict(zip(self.parts, slots, strict=True))
+            slots = [by_find[find] for find in self._finds]
+        return [find.result(slot, context) for find, slot in zip(self._finds, slots, strict=True)]
 
     def read(self, result: Any) -> Sequence[Model]:
         """Return the items that there are.
@@ -558,7 +564,7 @@ class TransactWrite(Transact[None]):
             context: what the session adds: its table prefix, its clock and its settings.
 
         Raises:
-            OperationError: two actions are about one item, or the items are over 4 MB together.
+            OutOfRangeError: two actions are about one item, or the items are over 4 MB together.
         """
         parts = [action.part(context) for action in self._actions]
         targets = targets_of(parts)

@@ -190,7 +190,7 @@ def test_more_than_four_megabytes_are_refused_with_their_size():
 
 def test_two_actions_on_one_item_are_refused_with_both_positions():
     transaction = TransactWrite([Put(User(name="a")), Put(User(name="b")), Delete(User, "a")])
-    with pytest.raises(OperationError, match=r"actions 0 and 2 .*same item of 'dev-users', \{'name': \{'S': 'a'\}\}"):
+    with pytest.raises(OutOfRangeError, match=r"actions 0 and 2 .*same item of 'dev-users', \{'name': \{'S': 'a'\}\}"):
         transaction.request(CONTEXT)
 
 
@@ -285,9 +285,18 @@ def test_find_keeps_the_place_of_an_absent_item():
     )
 
 
-def test_one_item_asked_for_twice_is_refused():
-    with pytest.raises(OperationError, match="actions 0 and 1"):
-        TransactFind((User, "a"), (User, "a")).request(CONTEXT)
+def test_one_item_asked_for_twice_is_read_once_and_given_twice():
+    read = TransactGet((User, "a"), (Tweet, "a", 1), (User, "a"))
+    assert len(read.request(CONTEXT).body["TransactItems"]) == 2
+    first, tweet, second = read.result(
+        {"Responses": [{"Item": user("a")}, {"Item": {"user": {"S": "a"}, "number": {"N": "1"}, "text": {"S": "x"}}}]},
+        Context(),
+    )
+    assert first == second == User(name="a")
+    assert first is not second
+    assert tweet.number == 1
+    error = read.failed(cancelled(reason(0), reason(1, TransactionConflictError)))
+    assert error.reasons[1].key == {"user": "a", "number": 1}
 
 
 @pytest.mark.parametrize("subject", [User, (User,), (User, "a", 1, 2), "ab", Find(User, "a"), [User, "a"]])

@@ -27,7 +27,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.config import BatchPolicy, Priority
-from dynamap_async.errors import CapacityBudgetExceededError, EncodeError, ServiceError, TransportError, UsageError
+from dynamap_async.errors import (
+    CapacityBudgetExceededError,
+    DamagedResponseError,
+    EncodeError,
+    ServiceError,
+    TransportError,
+    UsageError,
+)
 from dynamap_async.executor.accounts import Account, Hold
 from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.anyio_scopes import deadline_now
@@ -308,7 +315,7 @@ class Lane:
             self._queues, slots, most=self._most, window_seconds=policy.window_seconds, carry_next=self._carry_next
         )
         self._unbatched: Final = UnbatchedTables()
-        self._backoffs: Final = Backoffs(retries, self._again, self._close_one)
+        self._backoffs: Final = Backoffs(retries, self._close_one)
         self._recalled: Final[deque[Call]] = deque()
         """What was queued, and is asked for anew because its table needs units now."""
         self._deadline: Callable[[], float] = deadline_now
@@ -616,6 +623,12 @@ class Lane:
             self._schedule.hurry()
         self._schedule.wake()
 
+    def _part_again(self, part: list[Call]) -> None:
+        """Send a part of a batch whose answer was damaged, and nothing with it."""
+        if part:
+            self._queues.parts_of_refused.append(part)
+            self._schedule.wake()
+
     def _left(self, call: Call, future: asyncio.Future[Body]) -> None:
         """Let a waiter be gone; what it was the last to wait for must not delay others."""
         if call.wanted or call not in self.open:
@@ -811,7 +824,8 @@ class Lane:
         if cut:
             self._again(cut)
         if throttled:
-            self._backoffs.begin([(each, own_failure(self._retries, each, unprocessed(each))) for each in throttled])
+            failed = [(each, own_failure(self._retries, each, unprocessed(each))) for each in throttled]
+            self._backoffs.begin(failed, self._again)
 
     def _give_out(self, answered: deque[Call], parts: AnswersByIdentity) -> None:
         """Give every call its part of an answer: at once, or where they are large, with a turn for others between.
@@ -857,7 +871,7 @@ class Lane:
         failed = [(call, own_failure(self._retries, call, error)) for call in batch]
         for call in batch:
             call.on_the_wire = False
-        if len(batch) > 1 and refuses_some(error, again=any(self._retries.has_failed_again(call) for call in batch)):
+        if len(batch) > 1 and refuses_some(error):
             self._split(batch, error)
             return
         again: list[Failed] = []
@@ -869,16 +883,26 @@ class Lane:
                 again.append((call, own))
             else:
                 self._give_up(call, unrecognised(call, own))
-        self._backoffs.begin(again)
+        if len(again) > 1 and isinstance(error, DamagedResponseError) and any(call.attempts > 1 for call, _ in again):
+            # It was damaged again, which may be one item's doing. Whatever is, the parts wait and are paid for.
+            own_errors = dict(again)
+            for part in self._parts([call for call, _ in again], error):
+                self._backoffs.begin([(call, own_errors[call]) for call in part], self._part_again)
+        else:
+            self._backoffs.begin(again, self._again)
 
     def _split(self, batch: Sequence[Call], error: Exception) -> None:
         """Send the parts of a refused batch apart, so that what is wrong with one item is that item's error only."""
-        groups = parts_of_refused(batch, by_item=refused_by_name(error))
-        self._ledger.split(self._rules.batch(batch), batch, len(groups), error)
+        self._queues.parts_of_refused.extend(self._parts(batch, error))
+        self._schedule.wake()
+
+    def _parts(self, batch: Sequence[Call], error: Exception) -> list[list[Call]]:
+        """Return the parts of a batch that are sent apart, for which the attempt that failed does not count."""
+        parts = parts_of_refused(batch, by_item=refused_by_name(error))
+        self._ledger.split(self._rules.batch(batch), batch, len(parts), error)
         for call in batch:
             call.attempts -= 1
-        self._queues.parts_of_refused.extend(groups)
-        self._schedule.wake()
+        return parts
 
     def _give_up(self, call: Call, error: Exception) -> None:
         call.fail(error)

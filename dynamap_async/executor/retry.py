@@ -105,10 +105,6 @@ class Retries:
         most = self.policy.max_attempts
         return most == 1 or call.attempts - call.uncounted >= most
 
-    def has_failed_again(self, call: Call) -> bool:
-        """Return whether a call that failed has failed before, or has had all of its attempts."""
-        return call.attempts > 1 or self.used_up(call)
-
     def take(self, failed: Iterable[FailedCall]) -> bool:
         """Take a retry from the budget, of which what only waits for units needs none; return whether there was one."""
         if all(_is_refusal(error) and (call.uncounted or self._holds(call.request)) for call, error in failed):
@@ -276,16 +272,10 @@ def own_failure(retries: Retries, call: Call, error: F) -> F:
     return own
 
 
-def refuses_some(error: ServiceError | TransportError, *, again: bool) -> bool:
-    """Return whether some items of a batch that failed may be accepted, or answered, without the others.
-
-    Args:
-        error: why it failed.
-        again: whether it, or a part of it, has failed before, or is not to be sent again.
-    """
-    if isinstance(error, DamagedResponseError):
-        # The answer was too large, which that to fewer items is not; or damaged again, which may be one item's doing.
-        return again or not error.retryable
+def refuses_some(error: ServiceError | TransportError) -> bool:
+    """Return whether some items of a batch that failed may be accepted, or answered, without the others."""
+    if isinstance(error, DamagedResponseError) and not error.retryable:
+        return True  # the answer was too large, which that to fewer items is not
     if error.retryable or isinstance(error, CredentialsRejectedError | TransportError):
         return False
     # An error of DynamoDB itself says nothing about items, and splitting would multiply it.
@@ -330,26 +320,27 @@ Failed = tuple[Call, ServiceError | TransportError]
 class Backoffs:
     """The backoffs of a session's reads or writes."""
 
-    def __init__(
-        self, retries: Retries, resume: Callable[[Sequence[Call]], None], close_one: Callable[[Call], None]
-    ) -> None:
+    def __init__(self, retries: Retries, close_one: Callable[[Call], None]) -> None:
         """Create it with none.
 
         Args:
             retries: how often and how late something is sent again.
-            resume: takes the requests whose backoff is over.
             close_one: takes a request that is given up, or that nobody waits for any more.
         """
         self._retries: Final = retries
-        self._resume: Final = resume
         self._close_one: Final = close_one
         self._waiting: dict[Call, int] = {}
         """Requests, each with the number of its backoff."""
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._begun = 0
 
-    def begin(self, failed: Sequence[Failed]) -> None:
-        """Let requests that failed together wait together, or give them up, each with its own error."""
+    def begin(self, failed: Sequence[Failed], resume: Callable[[list[Call]], None]) -> None:
+        """Let requests that failed together wait together, or give them up, each with its own error.
+
+        Args:
+            failed: the requests, each with its own error.
+            resume: takes those that are still waited for when the backoff is over.
+        """
         retries = self._retries
         left = [(call, error) for call, error in failed if not self._has_used_up(call, error)]
         if not left:
@@ -359,7 +350,7 @@ class Backoffs:
         # The budget pays for what is sent again, so it is asked last, as ``delay_before_next`` asks it.
         waiting = [(call, error) for call, error in left if self._is_waited_for(call, error, at)]
         if waiting and retries.take(waiting):
-            self._wait(waiting, delay)
+            self._wait(waiting, delay, resume)
         else:
             for call, error in waiting:
                 self._give_up(call, error, "not sent again: the session's retry budget is used up")
@@ -399,17 +390,17 @@ class Backoffs:
             self._close_one(call)
         return call.wanted
 
-    def _wait(self, failed: Sequence[Failed], delay: float) -> None:
+    def _wait(self, failed: Sequence[Failed], delay: float, resume: Callable[[list[Call]], None]) -> None:
         self._begun += 1
         calls = [call for call, _ in failed]
         self._waiting.update(dict.fromkeys(calls, self._begun))
         self._retries.retried(failed, delay)
-        end = partial(self._end, self._begun, calls)
+        end = partial(self._end, self._begun, calls, resume)
         self._timers[self._begun] = asyncio.get_running_loop().call_later(delay, end, context=Context())
 
-    def _end(self, number: int, batch: Sequence[Call]) -> None:
+    def _end(self, number: int, batch: Sequence[Call], resume: Callable[[list[Call]], None]) -> None:
         del self._timers[number]
         due = [call for call in batch if self._waiting.get(call) == number]
         for call in due:
             del self._waiting[call]
-        self._resume(due)
+        resume(due)

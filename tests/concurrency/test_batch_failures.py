@@ -318,6 +318,34 @@ async def test_an_answer_that_is_damaged_once_is_asked_for_again_as_a_whole(
     assert operations(transport) == ["BatchGetItem"] * 2
 
 
+@pytest.mark.parametrize("many", ["puts", "finds"])
+async def test_answers_that_are_all_damaged_are_asked_for_again_within_the_budget_and_after_waits(
+    transport, open_session, outcomes, request, no_jitter, many
+):
+    transport.otherwise = lambda request: {"Responses": "none", "UnprocessedItems": "none"}
+    policy = RetryPolicy(max_attempts=3, budget=12, base_delay_seconds=1)
+    async with open_session(retry=policy) as session:
+        errors = await outcomes(*request.getfixturevalue(many)(session, 25))
+    assert {type(error) for error in errors} == {DamagedResponseError}
+    assert len(transport.requests) == 1 + 12
+    assert [wait for wait in transport.waits if wait] == [1.0] * 4  # the whole, its halves, theirs, and theirs
+    assert any("budget is used up" in error.__notes__[0] for error in errors)
+
+
+async def test_who_leaves_while_parts_of_a_damaged_batch_wait_is_not_asked_for_again(
+    transport, service, open_session, model, no_jitter
+):
+    transport.script({"Responses": "none"}, {"Responses": "none"}).otherwise = service
+    service.fill(4)
+    async with open_session(retry=RetryPolicy(base_delay_seconds=1)) as session:
+        finds = [asyncio.ensure_future(session.find(model, "s", n)) for n in range(4)]
+        await asyncio.sleep(1.5)
+        for each in finds[:3]:
+            each.cancel()
+        assert (await finds[3]).at == 3
+    assert operations(transport) == ["BatchGetItem", "BatchGetItem", "GetItem"]
+
+
 class OddError(Exception):
     def __init__(self, first, *, second):
         super().__init__("odd")

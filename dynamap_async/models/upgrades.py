@@ -502,7 +502,7 @@ class Upgrades:
         return attribute in self.touched or (bool(self.unnamed) and (attribute not in self._keys or self._moving > 0))
 
     def why_lost(self, attribute: str) -> str | None:
-        """Return why an update of an attribute would be lost while items are written in an older version, if it would.
+        """Return why no update may set or take an attribute while items are written in an older version, if none may.
 
         Args:
             attribute: its stored name.
@@ -511,7 +511,7 @@ class Upgrades:
             return None
         return (
             f"is stored in another form while items are written in version {self.written}, so that the update would be "
-            f"lost when all are of version {self.version}{self.why_any}; read the item, change and save() it"
+            f"lost, or take another value than is meant{self.why_any}; read the item, change and save() it"
         )
 
     @property

@@ -6,7 +6,8 @@ It counts the version, stamps times, and gives an item that it makes the default
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -24,6 +25,7 @@ from dynamap_async.expressions import (
     Remove,
     Set,
     Value,
+    paths_read,
 )
 from dynamap_async.models import (
     REMOVED,
@@ -42,11 +44,8 @@ from dynamap_async.models import (
 from dynamap_async.operations.automatic_values import begun, touched
 from dynamap_async.operations.key_changes import absent_value, keys_rewritten, parts_of_key, started_keys
 from dynamap_async.operations.updatable import UpdateSpec
-from dynamap_async.planning import own_kind_conditions
+from dynamap_async.planning import own_conditions, own_kind_conditions, subclass_definitions
 from dynamap_async.wire import AttributeValue, WireItem
-
-if TYPE_CHECKING:
-    from dynamap_async.models.upgrades import Upgrades
 
 
 def completed(spec: UpdateSpec) -> tuple[Action, ...]:
@@ -130,34 +129,50 @@ def guards(spec: UpdateSpec, actions: Sequence[Action]) -> tuple[Condition, ...]
     """
     definition, expected = spec.definition, spec.expected
     exists = own_kind_conditions(definition, or_absent=spec.upserts)
-    if (upgrades := definition.items.upgrades) is not None:
-        exists = (*exists, _version_fits(spec, upgrades, actions))
+    fits: tuple[Condition, ...] = ()
+    if _has_versions(definition):
+        fits = own_conditions(definition, spec.key, partial(_version_fits, spec, actions))
+    exists = (*exists, *fits)
     if expected is None or definition.version is None:
         return exists
     path = definition.path(definition.version.name)
     same = Comparison("=", path, Value(encode_any(expected)))
     if expected:
-        return (same,) if definition.kinds is None and upgrades is None else (*exists, same)
+        return (same,) if definition.kinds is None and not fits else (*exists, same)
     # An item that was stored before its model had a version reads as version 0.
     return (*exists, Or((Function("attribute_not_exists", path), same)))
 
 
-def _version_fits(spec: UpdateSpec, upgrades: Upgrades, actions: Sequence[Action]) -> Condition:
-    """Return the condition that an update does no harm to an item of another version than the model's.
+def _has_versions(definition: Definition[Any]) -> bool:
+    """Return whether the items of a model, or of a subclass that shares its table, have versions."""
+    return any(each.items.upgrades is not None for each in (definition, *subclass_definitions(definition)))
+
+
+def _version_fits(spec: UpdateSpec, actions: Sequence[Action], definition: Definition[Any]) -> Condition | None:
+    """Return the condition that an update does no harm to an item of another version than its model's.
 
     Newer code may store what is changed in another form. And the upgrade of an older item would set what it makes
-    again, so that the update were lost without a word.
+    again, so that the update were lost without a word; or the update would take a value in the older form.
     """
-    definition = spec.definition
-    for path in (action.path for action in actions) if upgrades.writes_older else ():
+    upgrades, model = definition.items.upgrades, spec.definition.model
+    if upgrades is None:
+        return None
+    paths = [path for action in actions for path in _set_or_taken(action)]
+    for path in paths if upgrades.writes_older else ():
         if (lost := upgrades.why_lost(path.attribute)) is not None:
-            raise ExpressionError(f"{path} {lost}", expression=str(path))
-    if any(upgrades.may_change(action.path.attribute) for action in actions):
-        fits = upgrades.present_or_accepted(definition.model)
+            whose = "" if definition is spec.definition else f" of a {definition.model.__name__}"
+            raise ExpressionError(f"{path}{whose} {lost}", expression=str(path))
+    if any(upgrades.may_change(path.attribute) for path in paths):
+        fits = upgrades.present_or_accepted(model)
     else:
         # An item without a version is of the first one, and must not be given that of a new item.
-        fits = upgrades.not_too_late(definition.model, or_first=not spec.upserts)
-    return ~definition.is_stored | fits if spec.upserts else fits
+        fits = upgrades.not_too_late(model, or_first=not spec.upserts)
+    return ~spec.definition.is_stored | fits if spec.upserts else fits
+
+
+def _set_or_taken(action: Action) -> tuple[Path, ...]:
+    """Return what an action changes, and everything that it takes values from."""
+    return (action.path, *(paths_read(action.source) if isinstance(action, Set) else ()))
 
 
 def known_after(actions: tuple[Action, ...]) -> Changes | None:

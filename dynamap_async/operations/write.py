@@ -21,7 +21,7 @@ from dynamap_async.errors import (
     VersionConflictError,
 )
 from dynamap_async.expressions import Condition, Placeholders, conjunction, render_condition
-from dynamap_async.models import Definition, Model, WriteKind
+from dynamap_async.models import Definition, Model, WriteKind, definition_of
 from dynamap_async.operations.operation import Part, SingleRequest, key_values, part_of, shown_key
 from dynamap_async.planning import Context, with_missing_table_note
 from dynamap_async.request import Request, Target, WriteId
@@ -260,9 +260,12 @@ def refused_for_later(write: Write[Any], failure: Exception) -> Exception:
 
 def _upgraded(definition: Definition[Any], stored: WireItem | None) -> str:
     """Return what a message says of a stored item that is of an older version: conditions saw that one."""
-    upgrades = definition.items.upgrades
+    if stored is None:
+        return ""
+    model = definition.model if definition.kinds is None else definition.kinds.of(stored)
+    upgrades = None if model is None else definition_of(model).items.upgrades
     try:
-        if stored is None or upgrades is None or not upgrades.is_behind(stored):
+        if upgrades is None or not upgrades.is_behind(stored):
             return ""
     except DecodeError:  # what is stored is no version
         return ""

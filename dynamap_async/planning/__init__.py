@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         both_filters,
         check_written_by_key,
         checked_collection,
+        own_conditions,
         own_kind_conditions,
         subclass_definitions,
     )
@@ -56,6 +57,7 @@ __all__ = [
     "checked_model",
     "is_expired",
     "not_stored",
+    "own_conditions",
     "own_kind_conditions",
     "own_path",
     "plan_reading",
@@ -79,7 +81,8 @@ _HOMES: Final = {
     "reading": "Reading without_proved",
     "result_items": "Grouped Invalid InvalidItem Unknown UnknownItem",
     "shards": "stored_condition stored_conditions",
-    "shared_tables": "both_filters check_written_by_key checked_collection own_kind_conditions subclass_definitions",
+    "shared_tables": "both_filters check_written_by_key checked_collection own_conditions own_kind_conditions "
+    "subclass_definitions",
 }
 """Module -> the names that are imported from it when they are used first."""
 

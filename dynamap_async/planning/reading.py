@@ -19,7 +19,7 @@ from dynamap_async.expressions import (
     render_projection,
 )
 from dynamap_async.limits import PAGE_ITEMS
-from dynamap_async.models import Definition, Model, definition_of
+from dynamap_async.models import Definition, definition_of
 from dynamap_async.planning.context import Context
 from dynamap_async.planning.cursors import (
     binding_of,
@@ -44,6 +44,7 @@ from dynamap_async.planning.shared_tables import (
     is_own_namespace,
     restrict_to_namespace,
     select_kinds,
+    subclass_definitions,
 )
 from dynamap_async.request import AnswerFilter, Position, Positions, Request
 from dynamap_async.schema import KeySchema, TableSchema
@@ -353,21 +354,27 @@ def _plan(
             completed=completion is not None,
             key_hazards=(
                 *route.hazards,
-                *(each for model in spec.read_models for each in _of_older_items(spec, model)),
+                *(each for definition in _all_read(spec) for each in _of_older_items(spec, definition)),
             ),
         ),
         body=body,
     )
 
 
-def _of_older_items(spec: ReadSpec, model: type[Model]) -> Iterator[str]:
+def _all_read(spec: ReadSpec) -> list[Definition[Any]]:
+    """Return the definitions of the models that are read, and of their subclasses in a shared table."""
+    named = [definition_of(model) for model in spec.read_models]
+    return list(dict.fromkeys(each for one in named for each in (one, *subclass_definitions(one))))
+
+
+def _of_older_items(spec: ReadSpec, definition: Definition[Any]) -> Iterator[str]:
     """Give what may surprise where stored items of older versions are not upgraded before something is done.
 
     Args:
         spec: what is asked.
-        model: one of the models that are read.
+        definition: a model whose items are read.
     """
-    upgrades = definition_of(model).items.upgrades
+    model, upgrades = definition.model, definition.items.upgrades
     if upgrades is None or not upgrades.older_exist:
         return
     named = {path.attribute for condition in spec.conditions for path in paths_in(condition)}
@@ -395,10 +402,10 @@ def without_proved(spec: ReadSpec, hazards: tuple[str, ...], context: Context) -
         context: what the session has learnt.
     """
     told: set[str] = set()
-    for model, version in context.upgraded_to.items():
-        upgrades = definition_of(model).items.upgrades if model in spec.read_models else None
+    for definition in _all_read(spec):
+        upgrades, version = definition.items.upgrades, context.upgraded_to.get(definition.model, 0)
         if upgrades is not None and upgrades.version <= version and not upgrades.writes_older:
-            told.update(_of_older_items(spec, model))
+            told.update(_of_older_items(spec, definition))
     return tuple(each for each in hazards if each not in told)
 
 

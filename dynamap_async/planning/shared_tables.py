@@ -16,7 +16,7 @@ from dynamap_async.planning.key_conditions import implies_prefix, is_equality, i
 from dynamap_async.planning.plan import Route
 from dynamap_async.planning.templated_keys import field_of, templated_key
 from dynamap_async.request import AnswerFilter
-from dynamap_async.wire import Body, WireItem
+from dynamap_async.wire import Body, WireItem, WireKey
 
 Keeps = Callable[[WireItem], bool]
 
@@ -251,6 +251,38 @@ def own_kind_conditions(definition: Definition[Any], *, or_absent: bool) -> tupl
     if UNMARKED in selection.kinds:  # an item that does not exist has no marker either
         return (own,) if or_absent else (definition.is_stored, own)
     return (not_stored(definition) | own,) if or_absent else (own,)
+
+
+def own_conditions(
+    definition: Definition[Any], key: WireKey, condition_of: Callable[[Definition[Any]], Condition | None]
+) -> tuple[Condition, ...]:
+    """Return the conditions that the stored item meets what its own model asks, which may be a subclass.
+
+    Args:
+        definition: the model that it is written through.
+        key: the item's key.
+        condition_of: gives what a model asks of its items; None where it asks nothing.
+    """
+    kinds = definition.kinds
+    if kinds is None:
+        alone = condition_of(definition)
+        return () if alone is None else (alone,)
+    by_key = kinds.of(key)  # unless the item has a marker
+    has_marker = isinstance(kinds.table.discriminator, str)
+    asked: list[tuple[Condition | None, list[Kind]]] = []
+    for kind, model in kinds.family.items():
+        if model is by_key or (has_marker and isinstance(kind, str)):
+            condition = condition_of(definition_of(model))
+            same = next((others for other, others in asked if other == condition), None)
+            if same is None:
+                asked.append((condition, same := []))
+            same.append(kind if isinstance(kind, str) else UNMARKED)
+    if len(asked) == 1:
+        return tuple(condition for condition, _ in asked if condition is not None)
+    path = KindSelection(kinds.table, kinds.model, ()).path
+    return tuple(
+        ~kind_condition(kinds.table, path, those) | condition for condition, those in asked if condition is not None
+    )
 
 
 def checked_collection(models: Sequence[type[Model]]) -> tuple[type[Model], ...]:

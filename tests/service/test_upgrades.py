@@ -12,11 +12,13 @@ from dynamap_async import (
     GlobalIndex,
     Model,
     PartitionKey,
+    Prefix,
     Put,
     Query,
     Save,
     SortKey,
     StoredItem,
+    Table,
     TransactGet,
     Update,
     Version,
@@ -453,3 +455,65 @@ async def test_saving_an_older_item_stores_the_computed_keys_of_indexes(session)
     await session.put(OldPlace(id="1", town="York"))
     await session.save(await session.get(Place, "1"))
     assert [each.id for each in await session.query(Place).where(Place.city == "York")] == ["1"]
+
+
+def zoo(told_by, kinds):
+    """Return the models of a shared table: a base, and of its two subclasses the one with versions, old and new."""
+    tables = [Table("zoo", partition_key="id", discriminator=told_by) for _ in range(2)]
+
+    class OldAnimal(Model, table=tables[0], abstract=True):
+        id: PartitionKey[str]
+        age: Attr[int] = attr(default=1)
+
+    class OldCat(OldAnimal, kind=kinds[0]):
+        pass
+
+    class Animal(Model, table=tables[1], abstract=True):
+        id: PartitionKey[str]
+        age: Attr[int] = attr(default=1)
+        name: Attr[str] = attr(default="")
+
+    class Cat(Animal, kind=kinds[0], schema_version=2):
+        @upgrade(to=2, changes=("age",))
+        @staticmethod
+        def in_months(item: StoredItem) -> None:
+            item["age"] *= 12
+
+    class Dog(Animal, kind=kinds[1]):
+        pass
+
+    class Lion(Cat, kind=kinds[2], schema_version=3):
+        @upgrade(to=3, changes=())
+        @staticmethod
+        def no_change(item: StoredItem) -> None:
+            """Change nothing."""
+
+    return OldCat, Animal, Cat, Dog, Lion
+
+
+@pytest.mark.parametrize(
+    ("told_by", "kinds"),
+    [("kind", ("cat", "dog", "lion")), (Prefix("id"), ("CAT#", "DOG#", "LION#"))],
+    ids=["a marker", "a prefix"],
+)
+async def test_an_update_through_a_base_looks_at_the_versions_of_the_subclasses(engine, told_by, kinds):
+    OldCat, Animal, Cat, Dog, Lion = zoo(told_by, kinds)  # noqa: N806 - they are classes
+    tom, rex, leo = (
+        f"{kind}{name}" for kind, name in zip(("CAT#", "DOG#", "LION#"), ("tom", "rex", "leo"), strict=True)
+    )
+    async with engine.session(table_prefix=f"upgrades-{type(told_by).__name__}-") as session:
+        await session.tables.create(Animal)
+        await session.put_many([OldCat(id=tom), Dog(id=rex), Lion(id=leo, age=40)])
+        with pytest.raises(ConditionalCheckFailedError, match="upgraded from version 1"):
+            await session.update(Animal, tom).add(Animal.age, 1)
+        for key in (tom, rex, leo):
+            await session.update(Animal, key).set(Animal.name, "known")
+        for key in (rex, leo):
+            await session.update(Animal, key).add(Animal.age, 1)
+        await session.update(Cat, leo).add(Cat.age, 1)
+        found = await session.get_many(Animal, [tom, rex, leo])
+        assert [(type(each), each.age, each.name) for each in found] == [
+            (Cat, 12, "known"),
+            (Dog, 2, "known"),
+            (Lion, 42, "known"),
+        ]

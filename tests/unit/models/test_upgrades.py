@@ -393,6 +393,28 @@ def test_each_kind_of_a_shared_table_has_versions_of_its_own() -> None:
     }
 
 
+def test_updates_and_hazards_of_a_base_are_those_of_its_subclasses() -> None:
+    class Paper(Model, table=Table("paper", partition_key="pk", discriminator="kind")):
+        pk: PartitionKey[str]
+        total: Attr[int] = attr(default=0)
+
+    class Bill(Paper, schema_version=2, writes=1):
+        @upgrade(to=2, changes=("total",))
+        @staticmethod
+        def cents(item: StoredItem) -> None:
+            item["total"] *= 100
+
+        @downgrade(to=1)
+        @staticmethod
+        def euros(item: StoredItem) -> None:
+            item["total"] //= 100
+
+    with pytest.raises(ExpressionError, match=r"Paper\.total of a Bill is stored in another form"):
+        Update(Paper, "k").set(Paper.total, 1).request(Context())
+    hazards = Scan(Paper).where(Paper.total == 1).explain().hazards
+    assert any("Bill before version 2 may differ in total" in each for each in hazards)
+
+
 def define(name: str, body: dict[str, Any], **settings: Any) -> None:
     settings = {"table": "made", **settings}
     type(Model)(
@@ -770,6 +792,35 @@ def test_what_an_update_stamps_counts_as_what_it_changes() -> None:
     assert "BETWEEN" in str(Update(Stamped, "k").set(Stamped.note, "x").request(Context()).body)
     with pytest.raises(ExpressionError, match=r"Older\.changed is stored in another form"):
         Update(Older, "k").set(Older.note, "x").request(Context())
+
+
+class Priced(Model, table="priced", schema_version=2):
+    key: PartitionKey[str]
+    price: Attr[int]
+    total: Attr[int] = attr(default=0)
+    number: Attr[int] = attr(default=0)
+
+    @upgrade(to=2, changes=("price",))
+    @staticmethod
+    def in_cents(item: StoredItem) -> None:
+        item["price"] *= 100
+
+    @downgrade(to=1)
+    @staticmethod
+    def in_euros(item: StoredItem) -> None:
+        item["price"] //= 100
+
+
+class OlderPriced(Priced, table="priced", writes=1):
+    pass
+
+
+@pytest.mark.parametrize("take", [lambda price: price, lambda price: price + 1, lambda price: price.if_not_exists(0)])
+def test_an_update_that_takes_what_an_upgrade_changes_is_for_present_items_alone(take: Any) -> None:
+    assert "BETWEEN" in str(Update(Priced, "k").set(Priced.total, take(Priced.price)).request(Context()).body)
+    assert "BETWEEN" not in str(Update(Priced, "k").set(Priced.total, take(Priced.number)).request(Context()).body)
+    with pytest.raises(ExpressionError, match=r"OlderPriced\.price is stored in another form.*take another value"):
+        Update(OlderPriced, "k").set(OlderPriced.total, take(OlderPriced.price)).request(Context())
 
 
 def test_upgrades_before_which_all_items_are_need_no_names() -> None:

@@ -73,8 +73,8 @@ def to_context(tables: TableNames, cursor_secret: object, clock: Callable[[], fl
         raise ConfigurationError(
             f"clock={clock!r} is not a plain function that returns epoch seconds; write clock=time.time"
         )
-    splices = type(transport) is WireTransport  # what is derived from it may look at bodies, and at answers
-    if type(transport) is WireTransport:
+    splices = isinstance(transport, WireTransport) and transport.sends_json
+    if isinstance(transport, WireTransport) and splices:
         transport.leave_items()
     secret = _to_secret(cursor_secret)
     return Context(tables=tables, cursor_secret=secret, clock=clock, splices=splices)

@@ -2,10 +2,11 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from urllib.request import getproxies
 
 from dynamap_async.config import Credentials
@@ -14,12 +15,15 @@ from dynamap_async.models import Model, Table
 from dynamap_async.session import Session
 from dynamap_async.testing.ports import checked_port
 from dynamap_async.testing.probe import HOST
+from dynamap_async.transport import Connection, WireTransport
 
 REGION = "eu-west-1"
 """The region that sessions of local engines use."""
 
 CREDENTIALS = Credentials(access_key_id="local", secret_access_key="local")  # noqa: S106 - no engine verifies it
 """The access key that sessions of local engines sign with."""
+
+_CONNECTION = frozenset(field.name for field in fields(Connection))
 
 
 def local_settings(endpoint_url: str) -> dict[str, Any]:
@@ -33,6 +37,16 @@ def local_settings(endpoint_url: str) -> dict[str, Any]:
     return {**settings, "aio_config": AioConfig(proxies={})}
 
 
+def of_connection(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return those arguments of ``Session`` that say where to send to, and the others.
+
+    Args:
+        settings: arguments of ``Session``.
+    """
+    connection = {name: value for name, value in settings.items() if name in _CONNECTION}
+    return connection, {name: value for name, value in settings.items() if name not in _CONNECTION}
+
+
 class Engine(ABC):
     """A DynamoDB on this machine that runs between entering and leaving a ``with`` or ``async with`` block.
 
@@ -43,6 +57,9 @@ class Engine(ABC):
         models: models with a table, or tables, that are created when the block is entered, under their own names.
         port: the port of the loopback address to listen on; 0 takes one that is free.
     """
+
+    transport_class: ClassVar[type[WireTransport]] = WireTransport
+    """What sessions of the engine send through."""
 
     def __init__(self, *, models: Iterable[type[Model] | Table] = (), port: int = 0) -> None:
         """Describe the engine; it is started when it is entered.
@@ -75,7 +92,16 @@ class Engine(ABC):
         Args:
             settings: further arguments of ``Session``, such as ``table_prefix``; they win over the engine's own.
         """
-        return Session(**local_settings(self.endpoint_url) | settings)
+        connection, others = of_connection(settings)
+        return Session(**{"transport": self.transport(**connection)} | others)
+
+    def transport(self, **connection: Any) -> WireTransport:
+        """Return a transport to this engine, not yet open, for ``Session(transport=...)``.
+
+        Args:
+            connection: arguments of ``Connection``; they win over the engine's own.
+        """
+        return self.transport_class(Connection(**local_settings(self.endpoint_url) | connection))
 
     @abstractmethod
     def reset(self) -> None:

@@ -1,19 +1,26 @@
 """A native engine: dynoxide, run as a child process of this one."""
 
 import os
+import re
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
+from typing import ClassVar
 
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.limits import SORT_KEY_BYTES
 from dynamap_async.models import Model, Table
+from dynamap_async.request import Request
 from dynamap_async.testing.engine import Engine
 from dynamap_async.testing.native_program import EXECUTABLE, find_program
 from dynamap_async.testing.ports import listen
 from dynamap_async.testing.probe import HOST, answers
+from dynamap_async.transport import WireTransport
+from dynamap_async.wire import Body
 
 _START_ATTEMPTS = 5
 _POLL_SECONDS = 0.005
@@ -21,6 +28,42 @@ _PROBE_SECONDS = 0.25
 _GUARD = "trap '' HUP INT QUIT TERM; read -r _; kill -9 \"$1\""
 """Waits for the end of its standard input, which comes when the process that holds the other end is gone, however that
 ended, and then ends the engine. What a closed terminal sends to all of its processes does not end it before."""
+
+
+_PREFIX = re.compile(r"begins_with\((\S+), (:\w+)\)")
+_LAST = ":dynamap_last"
+_LAST_CHARACTER = "\U0010ffff"
+
+
+class NativeTransport(WireTransport, sends_json=True):
+    """Asks the native engine for the keys between a prefix and the last key that begins with it.
+
+    The engine's own ``begins_with`` on a sort key that is text takes ASCII letters of either case.
+    """
+
+    async def send(self, request: Request) -> Body:
+        """Send the request; see ``WireTransport.send``.
+
+        Args:
+            request: the operation with its body in wire form.
+        """
+        return await super().send(_by_range(request) if request.operation == "Query" else request)
+
+
+def _by_range(request: Request) -> Request:
+    keys: str = request.body["KeyConditionExpression"]
+    found = _PREFIX.search(keys)
+    if found is None:
+        return request
+    name, first = found.groups()
+    values = request.body["ExpressionAttributeValues"]
+    prefix: str | None = values[first].get("S")
+    if not prefix:  # bytes are compared as they are, and no key is empty
+        return request
+    last = prefix + _LAST_CHARACTER * ((SORT_KEY_BYTES - len(prefix.encode())) // len(_LAST_CHARACTER.encode()))
+    between = f"{keys[: found.start()]}{name} BETWEEN {first} AND {_LAST}{keys[found.end() :]}"
+    members = {"KeyConditionExpression": between, "ExpressionAttributeValues": {**values, _LAST: {"S": last}}}
+    return replace(request, body={**request.body, **members})
 
 
 class NativeEngine(Engine):
@@ -32,6 +75,8 @@ class NativeEngine(Engine):
     at 1 MB says that one item more was evaluated than were, a segment of a scan ends early if the item that its last
     page ended with was deleted in the meantime, and ``begins_with`` on a sort key that is text takes ASCII letters of
     either case, so that it may find more items than DynamoDB does (filters, bytes and the other comparisons are right).
+    Sessions of ``session()``, of the fixtures for pytest and of ``Faults`` ask for a range of keys instead, and find
+    what DynamoDB does; other clients of the engine do not, such as one that ``dynamap local`` serves.
 
     Args:
         executable: path of the ``dynoxide`` program; otherwise the one that ``DYNAMAP_NATIVE_ENGINE`` names, or that
@@ -43,6 +88,8 @@ class NativeEngine(Engine):
     Raises:
         ConfigurationError: there is no program at that path, or none is installed; or the port is none.
     """
+
+    transport_class: ClassVar[type[WireTransport]] = NativeTransport
 
     def __init__(
         self,

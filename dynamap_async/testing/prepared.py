@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import fields
 from typing import Any, Final
 from uuid import uuid4
 
@@ -15,7 +14,7 @@ from dynamap_async.request import Request
 from dynamap_async.session import Session
 from dynamap_async.tables.requests import table_request
 from dynamap_async.testing.clock import FrozenClock
-from dynamap_async.testing.engine import Engine, local_settings
+from dynamap_async.testing.engine import Engine, local_settings, of_connection
 from dynamap_async.testing.faults import Faults
 from dynamap_async.testing.kept import Kept, KeptTables, Keys, WatchedTransport, emptied
 from dynamap_async.testing.local import LocalEngine
@@ -23,8 +22,6 @@ from dynamap_async.testing.request_log import RequestLog
 from dynamap_async.testing.seeding import Seed, seed
 from dynamap_async.transport import Connection, Transport, WireTransport
 from dynamap_async.wire import Body
-
-_CONNECTION = frozenset(field.name for field in fields(Connection))
 
 
 class EngineEndpoint:
@@ -38,13 +35,14 @@ class EngineEndpoint:
     def __init__(self, endpoint_url: str, engine: Engine | None = None) -> None:
         self.connection: Final = local_settings(endpoint_url)
         self._engine: Final = engine
-        self._transport: Final = WireTransport(Connection(**self.connection))
+        self._kind: Final = WireTransport if engine is None else engine.transport_class
+        self._transport: Final = self._kind(Connection(**self.connection))
         self.tables: Final = KeptTables()
         """Tables of the engine that a test has left empty."""
 
     def transport(self, **connection: Any) -> Transport:
         """Return a transport, not yet open; one that leads here does not look up anew where that is."""
-        return WireTransport(Connection(**self.connection | connection)) if connection else self._transport.another()
+        return self._kind(Connection(**self.connection | connection)) if connection else self._transport.another()
 
     def started(self, endpoint_url: str) -> Engine | None:
         """Return the engine at a URL if it was started here, and so ends with this process; else None."""
@@ -79,8 +77,7 @@ class Prepared:
         Other sessions do what is not the test's own, so that faults, statistics and the log are of the test only. All
         send through one transport, which is opened once. It may be entered in one task and left in another.
         """
-        connection = {name: value for name, value in self.settings.items() if name in _CONNECTION}
-        settings: dict[str, Any] = {k: value for k, value in self.settings.items() if k not in _CONNECTION}
+        connection, settings = of_connection(self.settings)
         engine = self.place.started((self.place.connection | connection)["endpoint_url"])
         keeps = engine is not None and not connection and settings.keys().isdisjoint(("table_prefix", "table_names"))
         tables = (self.place.tables.take(self.models) if keeps else None) or Kept(f"t{uuid4().hex[:12]}-", {})

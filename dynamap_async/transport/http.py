@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import orjson
 
@@ -105,6 +105,17 @@ class WireTransport:
         attempt_timeout_seconds: how long ``send`` may take, as far as whoever calls it knows. Half of it may go into
             connecting, so that what cannot connect is known not to have been sent.
     """
+
+    sends_json: ClassVar[bool] = True
+    """Whether bodies may hold parts that are JSON already, and items of answers be left as theirs.
+
+    A class that is derived from it may look at both, and gets neither unless it says ``sends_json=True`` beside its
+    base.
+    """
+
+    def __init_subclass__(cls, *, sends_json: bool = False, **others: Any) -> None:
+        super().__init_subclass__(**others)
+        cls.sends_json = sends_json
 
     def __init__(
         self, connection: Connection, *, attempt_timeout_seconds: float = RetryPolicy().attempt_timeout_seconds

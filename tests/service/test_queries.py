@@ -27,6 +27,7 @@ from dynamap_async.errors import (
     RequestRejectedError,
     ResourceNotFoundError,
 )
+from dynamap_async.testing.faults import Faults
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -377,7 +378,6 @@ class Spelled(Model, table="spelleds"):
     by_group = GlobalIndex(partition_key="group", sort_key="text")
 
 
-@pytest.mark.engine_fault("native", "begins_with on a sort key takes ASCII letters of either case")
 @pytest.mark.asyncio
 @pytest.mark.parametrize("prefix", ["p1", "P1", "p"])
 async def test_a_prefix_of_a_sort_key_tells_upper_case_from_lower_case(session, prefix):
@@ -388,6 +388,32 @@ async def test_a_prefix_of_a_sort_key_tells_upper_case_from_lower_case(session, 
     begins = Spelled.text.begins_with(prefix)
     assert [each.text for each in await session.query(Spelled).where(Spelled.id == "a", begins)] == wanted
     assert [each.text for each in await session.query(Spelled).where(Spelled.group == "g", begins)] == wanted
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("indexed", [False, True])
+async def test_pages_counts_and_limits_of_a_prefix_are_of_the_items_that_begin_with_it(session, indexed):
+    await session.tables.create(Spelled)
+    await session.put_many([Spelled(id="a", text=f"{letter}{n}") for letter in "pPqé" for n in range(5)])
+    partition = Spelled.group == "g" if indexed else Spelled.id == "a"
+    found = session.query(Spelled).where(partition, Spelled.text.begins_with("p"))
+    assert [each.text for each in await found.descending().limit(2)] == ["p4", "p3"]
+    assert await found.count() == 5
+    texts, cursor = [], None
+    for _ in range(3):
+        page = await found.page(size=2, after=cursor)
+        texts, cursor = [*texts, [each.text for each in page.items]], page.cursor
+    assert texts == [["p0", "p1"], ["p2", "p3"], ["p4"]]
+    assert cursor is None
+
+
+@pytest.mark.asyncio
+async def test_a_prefix_behind_scripted_faults_tells_upper_case_from_lower_case(engine):
+    async with Faults().session(engine, table_prefix=f"t{uuid4().hex[:12]}-") as session:
+        await session.tables.create(Spelled)
+        await session.put_many([Spelled(id="a", text=text) for text in ("p1", "P1")])
+        [found] = await session.query(Spelled).where(Spelled.id == "a", Spelled.text.begins_with("p"))
+    assert found.text == "p1"
 
 
 @pytest.mark.asyncio

@@ -1,12 +1,11 @@
 """``Faults``: a script, and the ways to put it between a program and DynamoDB."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from random import Random
 from typing import Any, Final, Self
 
 from dynamap_async.session import Session
-from dynamap_async.testing.engine import CREDENTIALS, REGION, Engine
+from dynamap_async.testing.engine import Engine, of_connection
 from dynamap_async.testing.faults.fault_answers import THROTTLING_CODES, failed, throttled
 from dynamap_async.testing.faults.fault_kinds import Break, Broken, Damage, Damaged, Fault, LeftOver, Replaced, Slow
 from dynamap_async.testing.faults.rule import Match
@@ -14,8 +13,6 @@ from dynamap_async.testing.faults.script import Script
 from dynamap_async.testing.faults.scripted_calls import READS, UNPROCESSED, WRITES, FaultyCall
 from dynamap_async.testing.faults.transport import FaultyTransport
 from dynamap_async.transport import Connection, Transport, WireTransport
-
-_CONNECTION = frozenset(field.name for field in fields(Connection))
 
 
 class Faults(Script):
@@ -61,11 +58,9 @@ class Faults(Script):
             settings: arguments of ``Session``, such as ``region``, ``table_prefix`` or ``retry``; they win over the
                 engine's own.
         """
-        if engine is not None:
-            settings = {"region": REGION, "endpoint_url": engine.endpoint_url, "credentials": CREDENTIALS} | settings
-        connection = Connection(**{name: value for name, value in settings.items() if name in _CONNECTION})
-        others = {name: value for name, value in settings.items() if name not in _CONNECTION}
-        return Session(transport=self.wrap(WireTransport(connection)), **others)
+        connection, others = of_connection(settings)
+        transport = WireTransport(Connection(**connection)) if engine is None else engine.transport(**connection)
+        return Session(transport=self.wrap(transport), **others)
 
 
 LONGEST_DELAY_SECONDS: Final = 0.05

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from typing import Generic, Protocol, TypeVar
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.turns import new_task
 
 T = TypeVar("T")
 
@@ -60,39 +62,46 @@ class FixedCredentials:
 
 
 class OneForAll(Generic[T]):
-    """Lets one of those who need the outcome of a call make it, for all who come until it is there.
+    """Makes a call once for all who need its outcome, in a task of its own.
 
-    Invariant: at most one call is under way. Whoever makes it and is cancelled leaves it to the next of those who wait.
-    Nothing is kept: who comes after the outcome makes a call of its own.
+    Invariant: at most one call is under way, and who is cancelled waits for it no more, but does not end it: a provider
+    or a resolver may take longer than any of those who wait has time. Nothing is kept: who comes after the outcome
+    makes a call of its own.
     """
 
     def __init__(self) -> None:
-        self._waiting: list[asyncio.Future[T | Exception | None]] | None = None
+        self._call: asyncio.Task[T | Exception] | None = None
+
+    def begin(self, call: Callable[[], Awaitable[T]]) -> asyncio.Task[T | Exception]:
+        """Make the call, unless one is under way; return the task whose result is its outcome."""
+        if self._call is None or self._call.done():
+            # In a context of its own: that of whoever asks now may end before it does.
+            self._call = new_task(_outcome(call), Context())
+        return self._call
 
     async def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Return the outcome of the call that is under way, or of a new one; an error in an instance of one's own."""
-        while self._waiting is not None:
-            future: asyncio.Future[T | Exception | None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(future)
-            outcome = await future
-            if isinstance(outcome, Exception):
-                raise copy.copy(outcome) from outcome.__cause__
-            if outcome is not None:
-                return outcome
-        waiting = self._waiting = []
-        outcome = None
-        try:
-            outcome = await call()
-        except Exception as error:
-            outcome = error
-            raise
-        else:
-            return outcome
-        finally:
-            self._waiting = None
-            for future in waiting:
-                if not future.done():
-                    future.set_result(outcome)
+        under_way = self.begin(call)
+        await asyncio.wait([under_way])
+        if under_way.cancelled():
+            raise ConnectionAbortedError("the session was closed")
+        outcome = under_way.result()
+        if isinstance(outcome, Exception):
+            raise copy.copy(outcome) from outcome.__cause__
+        return outcome
+
+    async def close(self) -> None:
+        """End a call that is under way."""
+        if self._call is not None:
+            self._call.cancel()
+            await asyncio.wait([self._call])
+
+
+async def _outcome(call: Callable[[], Awaitable[T]]) -> T | Exception:
+    try:
+        return await call()
+    except Exception as error:  # noqa: BLE001 - it is raised to those who wait; there may be none
+        return error
 
 
 def checked_credentials(credentials: Credentials) -> Credentials:

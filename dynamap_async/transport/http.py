@@ -167,8 +167,8 @@ class WireTransport:
         """
         settings = await self._lookup.settings()
         credentials = credential_source(self._lookup.connection, settings)
-        await credentials.current()
         try:
+            await credentials.current()
             channel = await open_channel(settings, self._longest_connect_seconds)
         except BaseException:
             await credentials.close()

@@ -101,6 +101,7 @@ class Pool:
         self._closed = True
         for connection in [*self._open]:
             connection.close()  # one that is being made closes when it is
+        await self._addresses.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSING_SECONDS):
                 while self._open:
@@ -210,7 +211,12 @@ class Addresses:
         Raises:
             OSError: the name is not known, or none of its addresses answered.
         """
-        found = await self._looking.run(self._look_up)
+        try:
+            found: list[_Address] = socket.getaddrinfo(
+                self._name, self._port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+            )
+        except socket.gaierror:  # it is a name
+            found = await self._looking.run(self._look_up)
         try:
             connected: socket.socket = await _happy_eyeballs.start_connection(
                 found, happy_eyeballs_delay=_NEXT_AFTER_SECONDS, interleave=1
@@ -219,11 +225,10 @@ class Addresses:
             raise OSError(str(error)) from error
         return connected
 
+    async def close(self) -> None:
+        """End a look-up that is under way."""
+        await self._looking.close()
+
     async def _look_up(self) -> list[_Address]:
-        try:
-            return socket.getaddrinfo(
-                self._name, self._port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
-            )
-        except socket.gaierror:  # it is a name
-            loop = asyncio.get_running_loop()
-            return await loop.getaddrinfo(self._name, self._port, type=socket.SOCK_STREAM)
+        loop = asyncio.get_running_loop()
+        return await loop.getaddrinfo(self._name, self._port, type=socket.SOCK_STREAM)

@@ -6,9 +6,10 @@ Invariant: nobody waits for a refresh while the credentials at hand are good, an
 from __future__ import annotations
 
 import asyncio
-from contextvars import Context
+import contextlib
+from collections.abc import AsyncIterator
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from botocore.credentials import RefreshableCredentials
 from botocore.exceptions import SSOError, TokenRetrievalError
@@ -16,13 +17,15 @@ from botocore.exceptions import SSOError, TokenRetrievalError
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport.credentials import OneForAll, checked_credentials
-from dynamap_async.turns import new_task
 
 _MISSING = (
     "no AWS credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, choose a profile, give the "
     'machine a role, or pass credentials=Credentials(access_key_id="...", secret_access_key="...") '
     "(a local engine accepts any)"
 )
+
+_LONGEST_SECONDS: Final = 60.0
+"""How long a provider may take; after that it is asked anew."""
 
 
 class SessionCredentials:
@@ -40,14 +43,14 @@ class SessionCredentials:
         self.fixed: Credentials | None = None
         self._session = session
         self._otherwise = otherwise
-        self._lookup: OneForAll[Credentials] = OneForAll()
+        self._finding: OneForAll[Any] = OneForAll()
+        self._refreshing: OneForAll[None] = OneForAll()
         self._renewing: OneForAll[bool] = OneForAll()
         self._frozen: Any = None
         self._source: Any = None
         """The object of aiobotocore's that the last ones came from."""
         self._due_seconds = 0.0
         """The next refresh is due when fewer seconds are left of them."""
-        self._refreshing: asyncio.Task[None] | None = None
         self._current: Credentials | None = None
         """What ``_frozen`` is: the same value for as long as it is, so that the signer need not derive a key anew."""
 
@@ -60,16 +63,16 @@ class SessionCredentials:
             ConfigurationError: there are none, nor any to use otherwise, they could not be refreshed, or cannot be
                 sent.
         """
-        return await self._lookup.run(self._asked)
-
-    async def _asked(self) -> Credentials:
         try:
-            source = await self._session.get_credentials()
+            if self._source is None:
+                source = await self._finding.run(self._find)
+            else:  # which aiobotocore keeps
+                source = await self._session.get_credentials()
             frozen = None if source is None else await self._frozen_of(source)
+        except ConfigurationError:
+            raise
         except Exception as error:
-            # Credentials come from files, programs, HTTP services and users' own functions, each with its own errors.
-            remedy = _sign_in(error, self._session)
-            raise ConfigurationError(f"AWS credentials could not be read or refreshed: {error}{remedy}") from error
+            raise self._failure(error) from error
         if frozen is None:
             if self._otherwise is None:
                 raise ConfigurationError(_MISSING)
@@ -82,35 +85,6 @@ class SessionCredentials:
             self._frozen, self._current = frozen, checked_credentials(found)
         return self._current
 
-    async def _frozen_of(self, source: Any) -> Any:
-        """Return what a source of aiobotocore's holds. What has expired, or was never fetched, is waited for."""
-        renewable = isinstance(source, RefreshableCredentials)
-        if source is not self._source:
-            self._source = source
-            self._due_seconds = source._advisory_refresh_timeout if renewable else 0.0  # noqa: SLF001
-        if not renewable or source.refresh_needed(0):
-            return await source.get_frozen_credentials()
-        under_way = self._refreshing is not None and not self._refreshing.done()
-        if not under_way and source.refresh_needed(self._due_seconds):
-            # In a context of its own: that of whoever asks now may end before it does.
-            self._refreshing = new_task(self._refresh_ahead(source), Context())
-        return source._frozen_credentials  # noqa: SLF001 - get_frozen_credentials would refresh them now
-
-    async def _refresh_ahead(self, source: Any) -> None:
-        try:
-            await source.get_frozen_credentials()
-        except Exception:  # noqa: BLE001, S110 - aiobotocore has logged it, and those at hand are good until they expire
-            pass
-        finally:
-            left: float = source._seconds_remaining()  # noqa: SLF001
-            self._due_seconds = min(source._advisory_refresh_timeout, left / 2)  # noqa: SLF001
-
-    async def close(self) -> None:
-        """End a refresh that is under way."""
-        if self._refreshing is not None:
-            self._refreshing.cancel()
-            await asyncio.wait([self._refreshing])
-
     async def renew(self, rejected: Credentials) -> bool:
         """Refresh the rejected credentials, once for all requests that were sent with them.
 
@@ -119,22 +93,69 @@ class SessionCredentials:
         """
         if await self.current() != rejected:
             return True
-        return await self._renewing.run(partial(self._renewed, rejected))
+        return await self._renewing.run(partial(self._renew, rejected))
 
-    async def _renewed(self, rejected: Credentials) -> bool:
-        if not isinstance(self._source, RefreshableCredentials):
+    async def close(self) -> None:
+        """End what is under way."""
+        for calls in (self._finding, self._refreshing, self._renewing):
+            await calls.close()
+
+    async def _find(self) -> Any:
+        async with self._asking():
+            return await self._session.get_credentials()
+
+    async def _frozen_of(self, source: Any) -> Any:
+        """Return what a source of aiobotocore's holds. What has expired, or was never fetched, is waited for."""
+        renewable = isinstance(source, RefreshableCredentials)
+        if source is not self._source:
+            self._source = source
+            self._due_seconds = source._advisory_refresh_timeout if renewable else 0.0  # noqa: SLF001
+        if not renewable:
+            return await source.get_frozen_credentials()
+        if source.refresh_needed(self._due_seconds):
+            refresh = partial(self._refresh, source)
+            if not source.refresh_needed(0):
+                self._refreshing.begin(refresh)
+            else:
+                await self._refreshing.run(refresh)
+                if source.refresh_needed(0):  # it joined a refresh ahead of time, which fails without a word
+                    await self._refreshing.run(refresh)
+        return source._frozen_credentials  # noqa: SLF001 - get_frozen_credentials would refresh them now
+
+    async def _refresh(self, source: Any) -> None:
+        try:
+            async with self._asking():
+                await source.get_frozen_credentials()
+        finally:
+            if source._expiry_time is not None:  # noqa: SLF001 - it is where nothing was ever fetched
+                left: float = source._seconds_remaining()  # noqa: SLF001
+                self._due_seconds = max(0.0, min(source._advisory_refresh_timeout, left / 2))  # noqa: SLF001
+
+    async def _renew(self, rejected: Credentials) -> bool:
+        source = self._source
+        if not isinstance(source, RefreshableCredentials):
             return False
-        await self._refresh(self._source)
+        unwrapped: Any = source
+        async with self._asking(), unwrapped._refresh_lock:  # noqa: SLF001
+            # aiobotocore has no public way to refresh before its own clock says so.
+            await unwrapped._protected_refresh(is_mandatory=True)  # noqa: SLF001
         return await self.current() != rejected
 
-    async def _refresh(self, credentials: Any) -> None:
-        # aiobotocore has no public way to refresh before its own clock says so.
+    @contextlib.asynccontextmanager
+    async def _asking(self) -> AsyncIterator[None]:
+        """Bound the time of a provider, and tell what stands in its way."""
         try:
-            async with credentials._refresh_lock:  # noqa: SLF001
-                await credentials._protected_refresh(is_mandatory=True)  # noqa: SLF001
+            async with asyncio.timeout(_LONGEST_SECONDS):
+                yield
         except Exception as error:
-            remedy = _sign_in(error, self._session)
-            raise ConfigurationError(f"expired AWS credentials could not be refreshed: {error}{remedy}") from error
+            raise self._failure(error) from error
+
+    def _failure(self, error: Exception) -> ConfigurationError:
+        # Credentials come from files, programs, HTTP services and users' own functions, each with its own errors.
+        said = str(error) or type(error).__name__
+        return ConfigurationError(
+            f"AWS credentials could not be read or refreshed: {said}{_sign_in(error, self._session)}"
+        )
 
 
 def _sign_in(error: Exception, session: Any) -> str:

@@ -7,7 +7,7 @@ from aiobotocore.credentials import AioRefreshableCredentials
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError, CredentialsRejectedError
-from dynamap_async.transport import AioSession, Connection
+from dynamap_async.transport import AioSession, Connection, session_credentials
 from dynamap_async.transport.credentials import FixedCredentials
 from dynamap_async.transport.endpoint import to_endpoint
 from dynamap_async.transport.http import credential_source
@@ -252,7 +252,51 @@ async def test_a_cancelled_caller_leaves_the_others_their_credentials(cancelled)
     assert [task.cancelled() for task in tasks] == [number == cancelled for number in range(5)]
     others = [task.result() for task in tasks if not task.cancelled()]
     assert len(set(map(id, others))) == 1
-    assert refresh.count == 1 + (cancelled == 0)  # the one who asked was cancelled, so the next asks
+    assert refresh.count == 1
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("ask", ["current", "renew"])
+async def test_a_provider_that_takes_longer_than_any_caller_has_time_is_asked_once(ask):
+    provider = Provider(left=-1 if ask == "current" else 3600, gives=7200)
+    provider.go_on.clear()
+    rejected = Credentials(access_key_id="AKID", secret_access_key="s", session_token="token-0")
+    for _ in range(3):
+        tasks = [asyncio.create_task(getattr(provider.source, ask)(*[rejected] * (ask == "renew"))) for _ in range(5)]
+        for _ in range(5):
+            await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+    provider.go_on.set()
+    assert await provider.asked() in ("token-0", "token-1")
+    assert (await provider.asked(), provider.count) == ("token-1", 1)
+
+
+@pytest.mark.asyncio
+async def test_a_provider_that_never_answers_is_asked_anew_after_its_time(monkeypatch):
+    monkeypatch.setattr(session_credentials, "_LONGEST_SECONDS", 0)
+    provider = Provider(left=-1, gives=7200)
+    provider.go_on.clear()
+    with pytest.raises(ConfigurationError, match="refreshed: TimeoutError"):
+        await provider.asked()
+    provider.go_on.set()
+    monkeypatch.setattr(session_credentials, "_LONGEST_SECONDS", 60)
+    assert await provider.asked() == "token-2"
+
+
+@pytest.mark.asyncio
+async def test_closing_tells_those_who_wait_for_credentials():
+    provider = Provider(left=-1)
+    provider.go_on.clear()
+    tasks = waiting_for(provider.source, 3)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    await provider.source.close()
+    await asyncio.wait(tasks)
+    assert {str(task.exception()) for task in tasks} == {
+        "AWS credentials could not be read or refreshed: the session was closed"
+    }
 
 
 class Provider:
@@ -262,7 +306,7 @@ class Provider:
         self.now = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
         self.end = self.now + datetime.timedelta(seconds=left)
         self.gives = gives
-        self.count = 0
+        self.count = self.ended = 0
         self.fails = False
         self.go_on = asyncio.Event()
         self.go_on.set()
@@ -274,7 +318,10 @@ class Provider:
 
     async def __call__(self):
         self.count += 1
-        await self.go_on.wait()
+        try:
+            await self.go_on.wait()
+        finally:
+            self.ended += 1
         if self.fails:
             raise OSError("the vault is sealed")
         if self.gives:
@@ -382,15 +429,13 @@ async def test_closing_ends_a_refresh_that_is_under_way():
 
 @pytest.mark.asyncio
 async def test_a_transport_leaves_no_refresh_behind(connect, server, get_item):
-    before = asyncio.all_tasks()
     provider = Provider(left=500)
     provider.go_on.clear()
     transport = await connect(credentials=None, aio_session=provider.session)
     await transport.send(get_item)
     assert server.requests[0].headers["x-amz-security-token"] == "token-0"
     await transport.close()
-    refreshes = [each for each in asyncio.all_tasks() - before if "refresh" in repr(each)]
-    assert (provider.count, refreshes) == (1, [])
+    assert (provider.count, provider.ended) == (1, 1)
 
 
 @pytest.mark.asyncio

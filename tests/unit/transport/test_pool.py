@@ -804,6 +804,50 @@ async def test_connections_that_are_made_at_the_same_time_share_a_look_up(to_ser
     assert looked_up == ["somewhere.test"]
 
 
+async def test_a_name_whose_look_up_takes_longer_than_any_caller_has_time_is_looked_up_once(
+    to_server, get_item, monkeypatch
+):
+    looked_up, found = [], asyncio.Event()
+
+    async def getaddrinfo(name, port, **_facts):
+        looked_up.append(name)
+        await found.wait()
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+    transport, _ = await to_server(answering(), host="somewhere.test")
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    for _ in range(3):
+        task = asyncio.create_task(transport.send(get_item))
+        await turns()
+        task.cancel()
+        await asyncio.wait([task])
+    task = asyncio.create_task(transport.send(get_item))
+    await turns()
+    found.set()
+    assert await task == {}
+    assert looked_up == ["somewhere.test"]
+
+
+async def test_closing_ends_a_look_up(to_server, get_item, monkeypatch):
+    ended = []
+
+    async def getaddrinfo(name, port, **_facts):
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(name)
+
+    transport, _ = await to_server(answering(), host="somewhere.test")
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    task = asyncio.create_task(transport.send(get_item))
+    await turns()
+    await transport.close()
+    with pytest.raises(ConnectionFailedError, match="the session was closed") as raised:
+        await task
+    assert raised.value.outcome is Outcome.NOT_SENT
+    assert ended == ["somewhere.test"]
+
+
 async def test_a_connection_keeps_nothing_of_the_context_of_who_made_it(to_server, get_item):
     class Scope:
         pass

@@ -14,11 +14,10 @@ from typing import Any, Final
 
 from dynamap_async.codec import DECODE_ERRORS, decode_any, native_apart, omit
 from dynamap_async.errors import ItemUpgradeError, ItemVersionError
-from dynamap_async.models.at_hand import LooksFurtherError, item_at_hand
 from dynamap_async.models.decoders import FieldDecoders, nothing
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.keys.shards import ShardedKeys
-from dynamap_async.models.upgrades import FIRST, Upgrades, stored_form
+from dynamap_async.models.upgrades import FIRST, StoredItem, Upgrades, stored_form
 from dynamap_async.native import plain
 from dynamap_async.wire import WireItem
 
@@ -30,6 +29,37 @@ _NO_FIELD: Final = ""
 
 _MOST_NAMES: Final = 64
 """Where upgrades look at more attributes, whole items are upgraded."""
+
+
+class LooksFurtherError(BaseException):
+    """An upgrade asked for an attribute that is not at hand; no ``except Exception`` of its own must catch it."""
+
+
+class ItemAtHand(StoredItem):
+    """An older item of which some attributes are at hand, as plain values; for any other, an upgrade is stopped."""
+
+    __slots__ = ()
+
+    def __init__(self, values: dict[str, Any], names: frozenset[str]) -> None:
+        """Show attributes.
+
+        Args:
+            values: name -> plain value; it is changed.
+            names: those that are at hand: which are not among the values, the item does not have.
+        """
+        self._wire = {}
+        self._held = names
+        self._values = values
+
+    def __repr__(self) -> str:
+        raise LooksFurtherError
+
+    def wire(self) -> WireItem:
+        """Stop an upgrade that wants all attributes."""
+        raise LooksFurtherError
+
+    def _refused(self, name: object = None) -> BaseException:
+        return LooksFurtherError(name)
 
 
 class OlderPages:
@@ -177,8 +207,7 @@ class _PagesApart:
         """Upgrade those attributes of an older item that are at hand; return False where that takes all of it."""
         if type(version) is not int or version not in self._kept:
             return False
-        view = item_at_hand(apart, self._looked_up)
-        return self._upgrades.upgrade_at_hand(view, apart, version, self._kept)
+        return self._upgrades.upgrade_at_hand(ItemAtHand(apart, self._looked_up), apart, version, self._kept)
 
     def _put(self, items: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> None:
         """Put what upgrades have left of items, the second of each pair, among the values of their fields, the first.

@@ -232,6 +232,16 @@ def _value(stored: AttributeValue) -> Any:
     return decode_any(stored)
 
 
+def _as_now(value: Any) -> Any:
+    """Return a plain value as it is now, whatever is changed in place later."""
+    kind = type(value)
+    if kind is dict:
+        return {name: _as_now(each) if type(each) in _CHANGEABLE else each for name, each in value.items()}
+    if kind is list:
+        return [_as_now(each) if type(each) in _CHANGEABLE else each for each in value]
+    return kind(value) if kind is set else value
+
+
 def stored_form(value: Any, name: str) -> AttributeValue | None:
     """Return the stored form of an attribute that an upgrade has set; None for an empty set, which is not stored.
 
@@ -557,7 +567,7 @@ class Upgrades:
             LooksFurtherError: an upgrade asked for another attribute.
         """
         names = kept[version]
-        before = [values.get(name) for name in names] if names else ()
+        before = [_as_now(values.get(name)) for name in names] if names else ()
         try:
             for step in self._steps_from[version]:
                 if step(view) is not None:

@@ -1,5 +1,5 @@
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
-from typing import Any, Self, final
+from typing import Any, final
 
 from dynamap_async.wire import AttributeValue, WireItem
 
@@ -69,32 +69,6 @@ class AnswerReader:
         Raises:
             ValueError: it is no JSON object, or one of an unusual form.
         """
-
-class AttributesAtHand:
-    """Those attributes of an older item that its upgrades look at, as plain values; they change it.
-
-    It is what a dict is, but for names that are not at hand: for these, ``missing`` of a subclass is called, which
-    raises. Iteration and what comes of it are left to the subclass.
-    """
-
-    def __new__(cls, values: dict[str, Any], names: frozenset[str], /) -> Self:
-        """Show attributes.
-
-        Args:
-            values: name -> plain value; it is changed.
-            names: those that are at hand: which are not among the values, the item does not have.
-        """
-
-    def get(self, name: str, default: Any = None, /) -> Any:
-        """Return the value of an attribute, or a default."""
-
-    def pop(self, name: str, default: Any = ..., /) -> Any:
-        """Take an attribute out and return its value, or a default; KeyError where there is neither."""
-
-    def __getitem__(self, name: str, /) -> Any: ...
-    def __setitem__(self, name: str, value: Any, /) -> None: ...
-    def __delitem__(self, name: str, /) -> None: ...
-    def __contains__(self, name: object, /) -> bool: ...
 
 @final
 class ItemDecoder:

@@ -13,7 +13,7 @@ PyMODINIT_FUNC
 PyInit__codec(void)
 {
     PyObject *module = PyModule_Create(&definition);
-    PyTypeObject *types[] = {&JsonItemType, &AnswerReaderType, &AttributesAtHandType, &ItemDecoderType, &ItemEncoderType};
+    PyTypeObject *types[] = {&JsonItemType, &AnswerReaderType, &ItemDecoderType, &ItemEncoderType};
     if (module != NULL && decode_begin() < 0) {
         Py_CLEAR(module);
     }

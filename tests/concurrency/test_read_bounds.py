@@ -3,7 +3,7 @@
 import pytest
 
 from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, Query, SortKey, attr
-from dynamap_async.errors import OperationError
+from dynamap_async.errors import OperationError, OutOfRangeError
 
 KEY = ("sensor", "at")
 
@@ -102,8 +102,14 @@ async def test_what_cannot_be_bounded_is_refused(transport, open_session):
 
 
 @pytest.mark.parametrize(
-    "bounds", [{"max_pages": 0}, {"max_pages": True}, {"max_read_units": 0}, {"max_read_units": "1"}]
+    ("bounds", "error"),
+    [
+        ({"max_pages": 0}, OutOfRangeError),
+        ({"max_pages": True}, OperationError),
+        ({"max_read_units": 0}, OutOfRangeError),
+        ({"max_read_units": "1"}, OperationError),
+    ],
 )
-async def test_bounds_out_of_range_are_refused(bounds):
-    with pytest.raises(OperationError, match="page\\(max_"):
+async def test_bounds_out_of_range_are_refused(bounds, error):
+    with pytest.raises(error, match="page\\(max_"):
         Query(Reading).where(Reading.sensor == "s").page(size=1, **bounds)

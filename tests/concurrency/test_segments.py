@@ -9,7 +9,14 @@ import pytest
 from pydantic import BaseModel
 
 from dynamap_async import BoundCollection, Collection, Query, RetryPolicy, Scan
-from dynamap_async.errors import CursorError, ItemValidationError, OperationError, SessionClosedError, ThrottledError
+from dynamap_async.errors import (
+    CursorError,
+    ItemValidationError,
+    OperationError,
+    OutOfRangeError,
+    SessionClosedError,
+    ThrottledError,
+)
 
 ONCE = RetryPolicy(max_attempts=1)
 
@@ -332,8 +339,12 @@ async def test_what_segments_cannot_be_is_refused_with_a_remedy(transport, open_
     transport.otherwise = table(3)
     async with open_session() as session:
         scan = session.scan(model)
-        for wrong in (0, -1, True, 2.0, "2"):
-            with pytest.raises(OperationError, match="whole number from 1 up"):
+        for wrong, error in (
+            (0, OutOfRangeError),
+            (-1, OutOfRangeError),
+            *((each, OperationError) for each in (True, 2.0, "2")),
+        ):
+            with pytest.raises(error, match="whole number from 1 up"):
                 scan.segments(wrong)
         with pytest.raises(OperationError, match="1 to 1,000,000, not 1,000,001"):
             scan.segments(1_000_001)
@@ -370,7 +381,7 @@ async def test_the_plan_says_how_many_segments(open_session, model):
         (lambda scan: scan.segment(-1, 4), "a number from 0 to 3, not -1"),
         (lambda scan: scan.segment(4, 4), "a number from 0 to 3, not 4"),
         (lambda scan: scan.segment(True, 4), "a number from 0 to 3, not True"),
-        (lambda scan: scan.segment(0, 0), "segment"),
+        (lambda scan: scan.segment(0, "4"), "segment"),
         (lambda scan: scan.segment(0, 1_000_001), "a total of 1 to 1,000,000"),
         (lambda scan: scan.segment(0, 4).segments(4), "drop one of the two"),
         (lambda scan: scan.segments(4).segment(0, 4), "drop one of the two"),
@@ -379,6 +390,11 @@ async def test_the_plan_says_how_many_segments(open_session, model):
 def test_a_segment_that_none_is_is_refused(model, wrong, problem):
     with pytest.raises(OperationError, match=problem):
         wrong(Scan(model))
+
+
+def test_a_scan_of_one_segment_of_none_is_refused(model):
+    with pytest.raises(OutOfRangeError, match="whole number from 1 up"):
+        Scan(model).segment(0, 0)
 
 
 def test_a_scan_of_one_segment_says_which_in_its_request(model):

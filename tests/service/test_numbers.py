@@ -18,6 +18,7 @@ from dynamap_async.errors import (
     ModelDefinitionError,
     OperationError,
     Outcome,
+    OutOfRangeError,
     ResourceNotFoundError,
     TransactionCanceledError,
     TransportError,
@@ -228,7 +229,7 @@ async def test_each_partition_counts_for_itself(session):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((Ticket, 0), OperationError, "from 1 up"),
+        ((Ticket, 0), OutOfRangeError, "from 1 up"),
         ((Ticket, 1, "a"), OperationError, "there is one counter"),
         ((Comment, 1), OperationError, "give the value of post"),
         ((Comment, 1, 5), EncodeError, "post"),

@@ -26,6 +26,7 @@ from dynamap_async.errors import (
     DynamapError,
     ItemNotFoundError,
     OperationError,
+    OutOfRangeError,
     TransactionCanceledError,
     UniqueViolationError,
     VersionConflictError,
@@ -346,7 +347,7 @@ async def test_versions_and_numbers_work_with_unique_values(users):
 
 
 async def test_the_limit_of_a_transaction_counts_the_guards(users):
-    with pytest.raises(OperationError, match="100 actions, and this one has 102"):
+    with pytest.raises(OutOfRangeError, match="100 actions, and this one has 102"):
         await users.transact_write([*map(Save, [User(id=str(n), email=f"{n}@x") for n in range(51)])])
 
 
@@ -402,7 +403,7 @@ async def test_two_items_cannot_exchange_their_values_in_one_transaction(users):
     ann = await taken_by_ann(users)
     bob = await users.create(User(id="bob", email="bob@x"))
     ann.email, bob.email = bob.email, ann.email
-    with pytest.raises(OperationError, match="combine them into one action"):
+    with pytest.raises(OutOfRangeError, match="combine them into one action"):
         await users.transact_write([Save(ann), Save(bob)])
 
 

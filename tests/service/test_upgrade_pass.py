@@ -34,6 +34,7 @@ from dynamap_async.errors import (
     ItemValidationError,
     ItemVersionError,
     OperationError,
+    OutOfRangeError,
     SessionStateError,
     UniqueViolationError,
     VersionConflictError,
@@ -567,7 +568,7 @@ async def test_models_without_versions_are_refused(opened):
     session, _ = opened
     with pytest.raises(OperationError, match="Raw has no schema_version"):
         session.upgrade(Raw)
-    with pytest.raises(OperationError, match="max_failures"):
+    with pytest.raises(OutOfRangeError, match="max_failures"):
         session.upgrade(Customer, max_failures=0)
 
 

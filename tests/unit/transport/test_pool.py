@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import contextvars
 import gc
+import os
 import socket
 from dataclasses import replace
 from types import SimpleNamespace
@@ -253,7 +254,8 @@ async def test_an_end_that_the_event_loop_has_not_told_yet_is_seen(to_server, ge
         writer.write(OK)
         if number == 1:
             await ended.wait()
-            writer.get_extra_info("socket").shutdown(socket.SHUT_WR)
+            with socket.socket(fileno=os.dup(writer.get_extra_info("socket").fileno())) as end:  # uvloop's cannot
+                end.shutdown(socket.SHUT_WR)
             sent.set_result(asyncio.ensure_future(transport.send(get_item)))  # before the loop looks at its sockets
         await reader.read()
 

@@ -46,10 +46,10 @@ QUERY_NAMES: Final[Mapping[str, str]] = {
 
 FIELD_NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("startswith", "starts_with", "beginswith", "like", "prefix"), "{field}.begins_with(prefix)"),
-    **dict.fromkeys(("in_", "isin", "one_of"), "{field}.is_in(value, ...)"),
+    **dict.fromkeys(("in", "in_", "isin", "one_of"), "{field}.is_in(value, ...)"),
     **dict.fromkeys(("has", "includes", "any"), "{field}.contains(part)"),
     "icontains": "{field}.contains(part), which tells upper case from lower case",
-    **dict.fromkeys(("is_null", "not_exists", "does_not_exist", "attribute_not_exists"), "{field}.missing()"),
+    **dict.fromkeys(("isnull", "is_null", "not_exists", "does_not_exist", "attribute_not_exists"), "{field}.missing()"),
     **dict.fromkeys(("is_not_null", "attribute_exists", "is_not"), "{field}.exists()"),
     **dict.fromkeys(("is_type", "attribute_type"), "{field}.has_type(letters)"),
     **{
@@ -104,17 +104,31 @@ class EnteredByAsyncWith:
             """Stand beside ``__enter__``, without which Python does not call that."""
 
 
-def no_keywords(method: str, instead: str, given: Mapping[str, object]) -> TypeError:
+_LOOKUPS: Final[Mapping[str, str]] = {
+    **FIELD_NAMES,
+    **dict.fromkeys(("range", "between"), "{field}.between(low, high)"),
+    **dict.fromkeys(("contains", "exists", "missing"), "{field}.contains(part), .exists() or .missing()"),
+    **dict.fromkeys(("exact", "iexact"), "{field} == value"),
+}
+
+
+def no_keywords(method: str, instead: str, model: str, given: Mapping[str, object]) -> TypeError:
     """Return the error of keywords where other mappers take names of fields.
 
     Args:
         method: what was called, such as ``where``.
-        instead: what to write, with a place for the first name and its value.
-        given: the keywords.
+        instead: what to write, with places for the first field, its value, and a condition on it.
+        model: the name of the model.
+        given: the keywords: names of fields, with dots or comparisons after two underscores.
     """
     name, value = next(iter(given.items()))
-    field = name.partition("__")[0]
-    return TypeError(f"{method}() takes no keyword {name!r}; write {instead.format(name=field, value=value)}")
+    path, _, lookup = name.rpartition("__")
+    if lookup not in _LOOKUPS or not path:
+        path, lookup = name, ""
+    field = f"{model}.{path.replace('__', '.')}"
+    condition = _LOOKUPS[lookup].format(field=field, model=model) if lookup else f"{field} == {value!r}"
+    written = instead.format(field=field, value=value, condition=condition)
+    return TypeError(f"{method}() takes no keyword {name!r}; write {written}")
 
 
 def closest(name: str, names: Collection[str]) -> list[str]:

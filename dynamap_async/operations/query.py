@@ -326,7 +326,7 @@ class Refinable(Generic[M]):
             ExpressionError: one is no condition, or names a field of another model.
         """
         if fields:
-            raise no_keywords("where", f".where({self._spec.model.__name__}.{{name}} == {{value!r}})", fields)
+            raise no_keywords("where", ".where({condition})", self._spec.model.__name__, fields)
         parts = self._spec.checked_conditions(conditions)
         return self._with(replace_fields(self._spec, conditions=(*self._spec.conditions, *parts)))
 

@@ -402,7 +402,7 @@ class Updatable(Generic[M]):
         if fields or value is _NO_VALUE:
             model = self._spec.definition.model.__name__
             if fields:
-                raise no_keywords("set", f".set({model}.{{name}}, {{value!r}})", fields)
+                raise no_keywords("set", ".set({field}, {value!r})", model, fields)
             raise TypeError(
                 f"set() takes a field and a value, as in .set({model}.field, value); several by name: "
                 ".set_fields({'field': value})"
@@ -484,7 +484,7 @@ class Updatable(Generic[M]):
         """
         spec = self._spec
         if fields:
-            raise no_keywords("where", f".where({spec.definition.model.__name__}.{{name}} == {{value!r}})", fields)
+            raise no_keywords("where", ".where({condition})", spec.definition.model.__name__, fields)
         parts = stored_conditions(spec.definition.model, conditions)
         return self._with(replace_fields(spec, conditions=(*spec.conditions, *parts)))
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mappin
 from decimal import Decimal
 from functools import cached_property, partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, overload
 
 from dynamap_async import operations
 from dynamap_async.codec import item_size
@@ -24,6 +24,7 @@ from dynamap_async.planning import table_names as names_of_tables
 from dynamap_async.session.conflicts import Conflicts
 from dynamap_async.session.counter_numbers import Increment, Numbers
 from dynamap_async.session.hooks import SessionHooks
+from dynamap_async.session.keywords import NO_KEY, no_key_keywords, no_query_keywords, says_how_a_key_is_given
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.settings import (
     check_names_are_declared,
@@ -330,6 +331,7 @@ class Session(EnteredByAsyncWith):
         """
         return await self._runner.execute(operation)
 
+    @says_how_a_key_is_given
     async def get(
         self,
         model: type[M],
@@ -339,6 +341,7 @@ class Session(EnteredByAsyncWith):
         *,
         consistent_read: bool = False,
         coalesce: bool = True,
+        **fields: Never,
     ) -> M:
         """Read one item by its key; ItemNotFoundError if there is none. See ``Get``.
 
@@ -348,6 +351,7 @@ class Session(EnteredByAsyncWith):
             sort: the sort key's value, where the table has one.
             consistent_read: whether all writes answered before must be seen.
             coalesce: whether the request may travel together with others, and be shared with equal ones.
+            fields: nothing: the key is given by its position.
 
         Raises:
             ItemNotFoundError: there is none.
@@ -365,10 +369,13 @@ class Session(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
         """
+        if fields or partition is NO_KEY:
+            raise no_key_keywords(Session.get, model, fields)
         return await self._runner.execute(
             Get(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
         )
 
+    @says_how_a_key_is_given
     async def find(
         self,
         model: type[M],
@@ -378,6 +385,7 @@ class Session(EnteredByAsyncWith):
         *,
         consistent_read: bool = False,
         coalesce: bool = True,
+        **fields: Never,
     ) -> M | None:
         """Read one item by its key; None if there is none. See ``Find``.
 
@@ -387,6 +395,7 @@ class Session(EnteredByAsyncWith):
             sort: the sort key's value, where the table has one.
             consistent_read: whether all writes answered before must be seen.
             coalesce: whether the request may travel together with others, and be shared with equal ones.
+            fields: nothing: the key is given by its position.
 
         Raises:
             ItemValidationError: the stored item does not fit the model.
@@ -402,6 +411,8 @@ class Session(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
         """
+        if fields or partition is NO_KEY:
+            raise no_key_keywords(Session.find, model, fields)
         return await self._runner.execute(
             Find(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
         )
@@ -568,7 +579,7 @@ class Session(EnteredByAsyncWith):
     @overload
     def update(self, model: type[M], partition: KeyValue, sort: KeyValue | None = None, /) -> BoundUpdate[M, M]: ...
     def update(
-        self, subject: Any, partition: KeyValue | None = None, sort: KeyValue | None = None, /
+        self, subject: Any, partition: KeyValue | None = None, sort: KeyValue | None = None, /, **fields: Any
     ) -> BoundUpdate[Any, Any]:
         """Begin an update of one item, named by an instance or by its key; await it when it says what to change.
 
@@ -579,6 +590,7 @@ class Session(EnteredByAsyncWith):
             subject: the instance, or the model.
             partition: the partition key's value, after a model.
             sort: the sort key's value, where the table has one, after a model.
+            fields: nothing: the key is given by its position, and ``set_fields`` takes names of fields.
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
@@ -593,6 +605,8 @@ class Session(EnteredByAsyncWith):
         """
         from dynamap_async.session.bound_writes import BoundUpdate
 
+        if fields:
+            raise no_key_keywords(Session.update, subject, fields)
         return BoundUpdate(self._runner, operations.update_spec(subject, partition, sort))
 
     @overload
@@ -717,6 +731,7 @@ class Session(EnteredByAsyncWith):
         where: Condition | None = None,
         read_first: bool = False,
         returning: Literal["old"] | None = None,
+        **fields: Any,
     ) -> Any:
         """Remove an item, given as an instance or as model and key; no error if it does not exist. See ``Delete``.
 
@@ -727,6 +742,7 @@ class Session(EnteredByAsyncWith):
             read_first: whether to read the stored item first, which a model with ``Unique`` needs for a key, and for
                 an instance that no session read or wrote.
             returning: ``"old"`` gives back the item that was removed, None where there was none.
+            fields: nothing: the key is given by its position.
 
         Raises:
             ConditionalCheckFailedError: ``where`` does not hold.
@@ -746,6 +762,8 @@ class Session(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
         """
+        if fields:
+            raise no_key_keywords(Session.delete, target, fields)
         if returning is None:
             return await self.execute(operations.Delete(target, *key, where=where, read_first=read_first))
         return await self.execute(
@@ -806,13 +824,14 @@ class Session(EnteredByAsyncWith):
         /,
         *more: type[Model],
     ) -> BoundCollection[Model, Model]: ...
-    def query(self, *models: type[Model]) -> BoundQuery[Any, Any] | BoundCollection[Any, Any]:
+    def query(self, *models: type[Model], **fields: Any) -> BoundQuery[Any, Any] | BoundCollection[Any, Any]:
         """Begin a query on a model's table or indexes, or on several models of a shared ``Table``.
 
         See ``Query`` and ``Collection``.
 
         Args:
             models: the model of the items; or two or more that share a ``Table``.
+            fields: nothing: conditions follow, as in ``.where(Tweet.user_id == "ada")``.
 
         Raises:
             OperationError: it is no model, or the models share no ``Table``.
@@ -828,6 +847,8 @@ class Session(EnteredByAsyncWith):
         """
         from dynamap_async.session.bound_reads import BoundCollection, BoundQuery
 
+        if fields:
+            raise no_query_keywords("query", models, fields)
         if len(models) == 1:
             # Without [Any, Any], which costs as much as the rest of the line (benchmarks: query_100).
             query: BoundQuery[Any, Any] = BoundQuery(self._runner, operations.Query(models[0]).spec)
@@ -860,13 +881,14 @@ class Session(EnteredByAsyncWith):
         /,
         *more: type[Model],
     ) -> BoundCollectionScan[Model, Model]: ...
-    def scan(self, *models: type[Model]) -> BoundScan[Any, Any] | BoundCollectionScan[Any, Any]:
+    def scan(self, *models: type[Model], **fields: Any) -> BoundScan[Any, Any] | BoundCollectionScan[Any, Any]:
         """Begin a scan of a model's whole table, or of an index; or of several models of a shared ``Table``.
 
         See ``Scan`` and ``BoundCollection``.
 
         Args:
             models: the model of the items; or two or more that share a ``Table``.
+            fields: nothing: conditions follow, as in ``.where(Tweet.user_id == "ada")``.
 
         Raises:
             OperationError: it is no model, or the models share no ``Table``.
@@ -880,6 +902,8 @@ class Session(EnteredByAsyncWith):
         """
         from dynamap_async.session.bound_reads import BoundCollectionScan, BoundScan
 
+        if fields:
+            raise no_query_keywords("scan", models, fields)
         if len(models) == 1:
             return BoundScan[Any, Any](self._runner, operations.Scan(models[0]).spec)
         return BoundCollectionScan[Any, Any](self._runner, operations.collection_spec(models, scan=True))

@@ -27,6 +27,7 @@ from dynamap_async.operations import (
     Write,
 )
 from dynamap_async.operations.transactions import check_action
+from dynamap_async.session.keywords import no_key_keywords
 from dynamap_async.session.runner import Runner
 
 M = TypeVar("M")
@@ -225,7 +226,9 @@ class Transaction(EnteredByAsyncWith):
         where: Condition | None = None,
         read_first: bool = False,
     ) -> None: ...
-    def delete(self, target: Any, /, *key: Any, where: Condition | None = None, read_first: bool = False) -> None:
+    def delete(
+        self, target: Any, /, *key: Any, where: Condition | None = None, read_first: bool = False, **fields: Any
+    ) -> None:
         """Remove an item, given as an instance or as model and key. See ``Delete``.
 
         Args:
@@ -233,6 +236,7 @@ class Transaction(EnteredByAsyncWith):
             key: after a model, the partition key's value, and the sort key's where the table has one.
             where: what must hold of the stored item.
             read_first: whether to read the stored item first; see ``Delete``.
+            fields: nothing: the key is given by its position.
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
@@ -246,6 +250,8 @@ class Transaction(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
+        if fields:
+            raise no_key_keywords(Transaction.delete, target, fields)
         return self._take(Delete(target, *key, where=where, read_first=read_first))
 
     @overload
@@ -254,12 +260,13 @@ class Transaction(EnteredByAsyncWith):
     def update(
         self, model: type[MA], partition: KeyValue, sort: KeyValue | None = None, /
     ) -> TransactionUpdate[MA]: ...
-    def update(self, subject: Any, /, *key: Any) -> TransactionUpdate[Any]:
+    def update(self, subject: Any, /, *key: Any, **fields: Any) -> TransactionUpdate[Any]:
         """Change parts of an item, given as an instance or as model and key; the methods say how. See ``Update``.
 
         Args:
             subject: the instance, or the model.
             key: after a model, the partition key's value, and the sort key's where the table has one.
+            fields: nothing: the key is given by its position, and ``set_fields`` takes names of fields.
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
@@ -272,6 +279,8 @@ class Transaction(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
+        if fields:
+            raise no_key_keywords(Transaction.update, subject, fields)
         update: Update[Any, Any] = Update(subject, *key)
         self._take(update)
         return TransactionUpdate(self, len(self._actions) - 1, update)

@@ -15,6 +15,8 @@ from dynamap_async import (
     Save,
     Scan,
     Session,
+    SortKey,
+    Transaction,
     Update,
     attr,
     template,
@@ -167,7 +169,9 @@ def test_names_that_begin_with_an_underscore_are_answered_as_by_pydantic():
     ("ask", "message"),
     [
         (lambda q: q.where(depot="york"), "where() takes no keyword 'depot'; write .where(Parcel.depot == 'york')"),
-        (lambda q: q.where(depot__gt="a"), "where() takes no keyword 'depot__gt'; write .where(Parcel.depot == 'a')"),
+        (lambda q: q.where(depot__gt="a"), "where() takes no keyword 'depot__gt'; write .where(Parcel.depot > value)"),
+        (lambda q: q.where(depot__in=["a"]), "where() takes no keyword 'depot__in'; write .where(Parcel.depot.is_in("),
+        (lambda q: q.where(home__city="a"), "where() takes no keyword 'home__city'; write .where(Parcel.home.city == "),
         (list, "a query is read over the network; write `async for item in session.query(...)`, or `await` it"),
     ],
 )
@@ -209,6 +213,85 @@ def test_a_method_of_other_sessions_says_the_one_here(name: str, message: str):
     with pytest.raises(AttributeError) as caught:
         getattr(Session(region="eu-west-1"), name)
     assert str(caught.value).startswith(message)
+
+
+class Shipment(Model, table="shipments"):
+    depot: PartitionKey[str]
+    number: SortKey[int]
+    status: Attr[str] = attr(default="new")
+
+
+class Shelf(Model, table="shelves"):
+    place: PartitionKey[str] = template("SHELF#{depot}#{row}")
+    depot: Attr[str]
+    row: Attr[int]
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda s: s.get(Shipment, depot="york", number=1),
+            "get() takes no keyword 'depot'; write get(Shipment, 'york', 1)",
+        ),
+        (lambda s: s.get(Shipment, "york", number=1), "get() takes no keyword 'number'; write get(Shipment, depot, 1)"),
+        (
+            lambda s: s.find(Shipment, hash_key="york"),
+            "find() takes no keyword 'hash_key'; write find(Shipment, depot, number)",
+        ),
+        (
+            lambda s: s.get(Shipment, Key={"depot": "york"}),
+            "get() takes no keyword 'Key'; write get(Shipment, depot, number)",
+        ),
+        (lambda s: s.get(Shipment), "get() needs the values of the key; write get(Shipment, depot, number)"),
+        (
+            lambda s: s.get(Shelf, depot="york", row=1),
+            "get() takes no keyword 'depot'; write get(Shelf, Parts(depot='york', row=1))",
+        ),
+        (
+            lambda s: s.get(Shipment, "york", 1, ConsistentRead=True),
+            "get() takes no keyword 'ConsistentRead'; did you mean consistent_read?",
+        ),
+        (
+            lambda s: s.delete(Shipment, depot="york", number=1),
+            "delete() takes no keyword 'depot'; write delete(Shipment, 'york', 1)",
+        ),
+        (
+            lambda s: s.update(Shipment, depot="york", number=1),
+            "update() takes no keyword 'depot'; write update(Shipment, 'york', 1)",
+        ),
+        (
+            lambda s: s.update(Shipment, "york", 1, status="lost"),
+            "update() takes no keyword 'status'; write update(Shipment, ...).set(Shipment.status, 'lost')",
+        ),
+        (
+            lambda s: Transaction.delete(s, Shipment, depot="york"),
+            "delete() takes no keyword 'depot'; write delete(Shipment, 'york', number)",
+        ),
+        (
+            lambda s: Transaction.update(s, Shipment, depot="york"),
+            "update() takes no keyword 'depot'; write update(Shipment, 'york', number)",
+        ),
+        (
+            lambda s: s.query(Shipment, depot="york"),
+            "query() takes no keyword 'depot'; write query(Shipment).where(Shipment.depot == 'york')",
+        ),
+        (
+            lambda s: s.scan(Shipment, number__gte=5),
+            "scan() takes no keyword 'number__gte'; write scan(Shipment).where(Shipment.number >= value)",
+        ),
+        (lambda s: s.query(Shipment, limit=5), "query() takes no keyword 'limit'; write query(Shipment).limit(...)"),
+        (lambda s: s.scan(TableName="shipments"), "scan() takes no keyword 'TableName'; write scan(Model).where(...)"),
+    ],
+)
+@pytest.mark.asyncio
+async def test_a_session_says_how_keys_and_conditions_are_given(ask, message: str):
+    async def asked():
+        await ask(Session(region="eu-west-1"))
+
+    with pytest.raises(TypeError) as caught:
+        await asked()
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("kind", [Put, Create, Save, Replace])

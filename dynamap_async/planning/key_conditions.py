@@ -102,11 +102,21 @@ def merge_conditions(name: str, found: Sequence[Condition]) -> Condition:
             Comparison(comparator=">=", right=Value() as low),
         ]:
             return Between(below.left, low, high)
+        case [
+            Comparison(comparator="<" | "<=", right=Value() as high) as below,
+            Comparison(comparator=">" | ">=", right=Value() as low) as above,
+        ]:
+            kept = " and ".join(str(each) for each in (above, below) if each.comparator in ("<", ">"))
+            remedy = f"ask for {Between(below.left, low, high)}, and keep of its items those with {kept}"
+            raise OperationError(
+                f"a query takes one condition on the sort key {name!r}, and {above} with {below} is none, because a "
+                f"range of DynamoDB's that ends on both sides includes both ends; {remedy}"
+            )
         case _:
             pass
     raise OperationError(
         f"a query takes one condition on the sort key {name!r}, and {' with '.join(map(str, conditions))} cannot be "
-        "merged into one; write >= with <=, or between()"
+        "merged into one; write one range that has the items of all, such as between(low, high)"
     )
 
 

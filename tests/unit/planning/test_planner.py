@@ -222,7 +222,16 @@ REFUSED = [
         OperationError,
         "takes one condition on the sort key",
     ),
-    (lambda t: [t.user_id == "a", t.tweet_id > 1, t.tweet_id <= 9], OperationError, "write >= with <=, or between()"),
+    (
+        lambda t: [t.user_id == "a", t.tweet_id > 1, t.tweet_id <= 9],
+        OperationError,
+        r"ask for Tweet.tweet_id.between\(1, 9\), and keep of its items those with Tweet.tweet_id > 1",
+    ),
+    (
+        lambda t: [t.user_id == "a", t.tweet_id < 9, t.tweet_id > 1],
+        OperationError,
+        r"between\(1, 9\), and keep of its items those with Tweet.tweet_id > 1 and Tweet.tweet_id < 9",
+    ),
     (lambda t: [t.user_id == "a", t.tweet_id >= 1, t.tweet_id >= 2], OperationError, "takes one condition"),
     (lambda t: [t.user_id == "a", t.tweet_id.between(1, 9), t.tweet_id >= 2], OperationError, "takes one condition"),
     (lambda t: [t.user_id == ""], EncodeError, "Tweet.user_id: a partition key cannot be empty"),

@@ -12,6 +12,7 @@ from dynamap_async.errors import (
     MigrationFailedError,
     OperationError,
     TransactionCanceledError,
+    TransactionConflictError,
 )
 from dynamap_async.executor import gather_all
 from dynamap_async.leases import Lease, LeaseItem
@@ -340,6 +341,14 @@ async def test_every_way_of_writing_carries_the_fence(process):
     unfenced = {"DeleteItem", "BatchWriteItem"}
     assert unfenced.isdisjoint(line.sent)
     assert line.sent.count("TransactWriteItems") == 12
+
+
+async def test_a_demand_of_a_lease_that_fails_for_another_reason_than_its_loss_says_that_reason(process):
+    async with process()[0] as session:
+        conflict = TransactionConflictError(
+            "busy", service_code="TransactionConflict", status=400, operation="TransactWriteItems", table="dynamap"
+        )
+        assert lease_of(session).condition().failed(conflict) is conflict
 
 
 async def test_a_fenced_transaction_that_is_cancelled_for_another_reason_keeps_the_cause(process, monkeypatch):

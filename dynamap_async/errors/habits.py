@@ -80,7 +80,9 @@ SESSION_NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("update_item", "update_one"), "update(Model, key).set(...)"),
     **dict.fromkeys(("delete_item", "delete_one", "remove"), "delete(Model, key)"),
     **dict.fromkeys(("batch_get", "batch_get_item"), "get_many(Model, keys)"),
-    **dict.fromkeys(("batch_write", "batch_write_item", "insert_many", "bulk_create", "add_all"), "put_many(items)"),
+    **dict.fromkeys(
+        ("batch_write", "batch_write_item", "insert_many", "bulk_create", "add_all", "save_many"), "put_many(items)"
+    ),
     **dict.fromkeys(("filter", "select", "find_many", "objects"), "query(Model).where(...)"),
     **dict.fromkeys(("all", "find_all"), "scan(Model)"),
     **dict.fromkeys(("commit", "flush", "begin"), "transaction(), as in `async with session.transaction() as tx`"),
@@ -136,11 +138,11 @@ def closest(name: str, names: Collection[str]) -> list[str]:
 
     Args:
         name: the mistyped name.
-        names: the names that there are.
+        names: the names that there are, of which those with an underscore in front are nobody's to use.
     """
     import difflib  # only for messages of errors
 
-    return difflib.get_close_matches(name, names, 1)
+    return difflib.get_close_matches(name, [each for each in names if not each.startswith("_")], 1)
 
 
 def no_attribute(

@@ -207,6 +207,8 @@ def test_an_update_says_how_it_is_written_here(ask, message: str):
         ("insert", "Session has no 'insert'; write put(item)"),
         ("filter", "Session has no 'filter'; write query(Model).where(...)"),
         ("qery", "Session has no attribute 'qery'; did you mean query?"),
+        ("drop_many", "Session has no attribute 'drop_many'; did you mean put_many?"),
+        ("save_many", "Session has no 'save_many'; write put_many(items)"),
     ],
 )
 def test_a_method_of_other_sessions_says_the_one_here(name: str, message: str):

@@ -145,7 +145,9 @@ def guards(spec: UpdateSpec, actions: Sequence[Action]) -> tuple[Condition, ...]
 
 def _has_versions(definition: Definition[Any]) -> bool:
     """Return whether the items of a model, or of a subclass that shares its table, have versions."""
-    return any(each.items.upgrades is not None for each in (definition, *subclass_definitions(definition)))
+    if definition.items.upgrades is not None or definition.kinds is None:
+        return definition.items.upgrades is not None
+    return any(each.items.upgrades is not None for each in subclass_definitions(definition))
 
 
 def _version_fits(spec: UpdateSpec, actions: Sequence[Action], definition: Definition[Any]) -> Condition | None:

@@ -151,7 +151,14 @@ async def test_a_writer_beside_a_pass_waits_for_one_exchange_and_not_for_the_pac
         if request.operation == "Scan":
             items = [] if request.body.get("ConsistentRead") else older
             return {"Items": items, "Count": len(items), "ScannedCount": len(items)}
-        return {"Table": {"ItemCount": 64}, "Attributes": {"visits": {"N": "1"}, **request.body.get("Key", {})}}
+        table = {
+            "TableName": request.table,
+            "TableStatus": "ACTIVE",
+            "KeySchema": [{"AttributeName": "number", "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": "number", "AttributeType": "N"}],
+            "ItemCount": 64,
+        }
+        return {"Table": table, "Attributes": {"visits": {"N": "1"}, **request.body.get("Key", {})}}
 
     served.otherwise = answer
     async with open_session(capacity=TEN) as session:

@@ -190,12 +190,14 @@ async def test_a_refused_batch_tells_of_its_parts(transport, observed, events, r
 
 
 async def test_an_answer_that_cannot_be_read_ends_its_exchange_as_damaged(transport, observed, events, model):
-    transport.script({"Responses": "nonsense"}, {"Item": 5}, {"Item": 5})
+    transport.script({"Responses": "nonsense"}, {"Item": 5})
     async with observed(retry=RetryPolicy(max_attempts=1)) as session:
         with pytest.raises(BatchError):
             await session.get_many(model, [("s", 1), ("s", 2)])
+        with pytest.raises(DamagedResponseError):
+            await session.find(model, "s", 3)
     answered = of(RequestAnswered, events)
-    assert [event.operation for event in answered] == ["BatchGetItem", "GetItem", "GetItem"]
+    assert [event.operation for event in answered] == ["BatchGetItem", "GetItem"]
     assert {event.error for event in answered} == {DamagedResponseError}
 
 

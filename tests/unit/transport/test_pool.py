@@ -612,10 +612,18 @@ async def test_a_connection_that_took_long_to_make_is_new_all_the_same():
     assert connection.begin(b"", b"") is not None
 
 
-async def test_a_connection_has_one_timer_for_all_its_requests(to_server, get_item):
-    def timers():
-        return [timer for timer in asyncio.get_running_loop()._scheduled if not timer.cancelled()]
+async def test_a_connection_has_one_timer_for_all_its_requests(to_server, get_item, monkeypatch):
+    loop, made = asyncio.get_running_loop(), []
+    call_at = loop.call_at
 
+    def keep_timer(*arguments, **options):
+        made.append(call_at(*arguments, **options))
+        return made[-1]
+
+    def timers():
+        return [timer for timer in made if not timer.cancelled()]
+
+    monkeypatch.setattr(loop, "call_at", keep_timer)
     transport, _ = await to_server(answering())
     await transport.send(get_item)
     before = timers()
@@ -772,33 +780,45 @@ async def test_closing_ends_what_is_under_way_and_leaves_nothing(to_server, get_
     assert asyncio.all_tasks() <= before
 
 
-async def test_the_address_that_answers_is_used(to_server, get_item, monkeypatch, refused_url):
+@pytest.fixture
+def find_at(monkeypatch):
+    """Return a function that lets the event loop find names at ports of this machine, and returns which it looked up.
+
+    Args:
+        ports: at which a name is found, by the port that is asked for.
+        wait: waits until it is.
+    """
+
+    def find(ports, wait=turns):
+        loop, looked_up = asyncio.get_running_loop(), []
+        look_up = loop.getaddrinfo
+
+        async def getaddrinfo(name, port, **facts):
+            if name == "127.0.0.1":  # uvloop asks for addresses, too
+                return await look_up(name, port, **facts)
+            looked_up.append(name)
+            await wait()
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", each)) for each in ports(port)]
+
+        monkeypatch.setattr(loop, "getaddrinfo", getaddrinfo)
+        return looked_up
+
+    return find
+
+
+async def test_the_address_that_answers_is_used(to_server, get_item, find_at, refused_url):
     refused = int(refused_url.rpartition(":")[2])
-    looked_up = []
-    loop = asyncio.get_running_loop()
-
-    async def getaddrinfo(name, port, **_facts):
-        looked_up.append(name)
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", each)) for each in (refused, port)]
-
     transport, _ = await to_server(answering(OK, then_close=True), host="somewhere.test")
-    monkeypatch.setattr(loop, "getaddrinfo", getaddrinfo)
+    looked_up = find_at(lambda port: (refused, port))
     for _ in range(2):
         assert await transport.send(get_item) == {}
         await until_none_is_idle(transport)
     assert looked_up == ["somewhere.test"] * 2  # anew for each connection
 
 
-async def test_connections_that_are_made_at_the_same_time_share_a_look_up(to_server, get_item, monkeypatch):
-    looked_up = []
-
-    async def getaddrinfo(name, port, **_facts):
-        looked_up.append(name)
-        await asyncio.sleep(0)
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
-
+async def test_connections_that_are_made_at_the_same_time_share_a_look_up(to_server, get_item, find_at):
     transport, server = await to_server(answering(), host="somewhere.test")
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    looked_up = find_at(lambda port: (port,))
     async with asyncio.TaskGroup() as group:
         for _ in range(5):
             group.create_task(transport.send(get_item))
@@ -807,17 +827,11 @@ async def test_connections_that_are_made_at_the_same_time_share_a_look_up(to_ser
 
 
 async def test_a_name_whose_look_up_takes_longer_than_any_caller_has_time_is_looked_up_once(
-    to_server, get_item, monkeypatch
+    to_server, get_item, find_at
 ):
-    looked_up, found = [], asyncio.Event()
-
-    async def getaddrinfo(name, port, **_facts):
-        looked_up.append(name)
-        await found.wait()
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
-
+    found = asyncio.Event()
     transport, _ = await to_server(answering(), host="somewhere.test")
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    looked_up = find_at(lambda port: (port,), found.wait)
     for _ in range(3):
         task = asyncio.create_task(transport.send(get_item))
         await turns()

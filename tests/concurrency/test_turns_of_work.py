@@ -156,7 +156,15 @@ class Notes:
             self.written.append(int(request.body["Key"]["number"]["N"]))
             self.written_at.append(len(self.turns))
             return {}
-        return {"Table": {"TableName": "notes", "TableStatus": "ACTIVE", "ItemCount": len(self.items)}}
+        key = {"AttributeName": "number"}
+        table = {
+            "TableName": "notes",
+            "TableStatus": "ACTIVE",
+            "KeySchema": [{**key, "KeyType": "HASH"}],
+            "AttributeDefinitions": [{**key, "AttributeType": "N"}],
+            "ItemCount": len(self.items),
+        }
+        return {"Table": table}
 
 
 async def test_other_tasks_have_their_turns_between_two_items_that_a_pass_upgrades(

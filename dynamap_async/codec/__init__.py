@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         binary_size,
         check_item,
         check_key_value,
+        check_value,
         item_json,
         item_size,
         number_size,
@@ -102,6 +103,7 @@ __all__ = [
     "boolean",
     "check_item",
     "check_key_value",
+    "check_value",
     "date",
     "decimal",
     "decode_any",
@@ -177,7 +179,10 @@ _HOMES: Final = {
         "text time uuid"
     ),
     "several_forms": "SeveralForms in_type",
-    "sizes": "KeyRole binary_size check_item check_key_value item_json item_size number_size text_size value_size",
+    "sizes": (
+        "KeyRole binary_size check_item check_key_value check_value item_json item_size number_size text_size "
+        "value_size"
+    ),
     "straight_decoding": "StraightPages",
     "straight_encoding": "StraightEncoder straight_encoder",
     "time_patterns": "TimePattern",

@@ -202,6 +202,12 @@ def value_size(value: AttributeValue, levels: int = _UNLIMITED_LEVELS) -> int:
     return _flat_size(tag, content)
 
 
+def check_value(value: AttributeValue) -> None:
+    """Refuse an attribute value that DynamoDB cannot have; errors are those of ``value_size``."""
+    if not ("N" in value or ("S" in value and value["S"].isascii())):  # as most are (benchmarks: render)
+        value_size(value, NESTING_LEVELS)
+
+
 def _flat_size(tag: str, content: Any) -> int:
     match tag:
         case "BOOL" | "NULL":

@@ -12,14 +12,13 @@ from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar, overload
 
-from dynamap_async.codec import ALL_TAGS, Converter, encode_any, refusal, value_size
+from dynamap_async.codec import ALL_TAGS, Converter, check_value, encode_any, refusal
 from dynamap_async.errors import EncodeError, ExpressionError
 from dynamap_async.errors.habits import FIELD_NAMES, closest, no_attribute
 from dynamap_async.expressions.comparisons import between, compare, equal, is_in, unequal
 from dynamap_async.expressions.conditions import Condition, Function, Or, Size, Value, path_in
 from dynamap_async.expressions.paths import Path, undeclared
 from dynamap_async.expressions.value_changes import Changeable
-from dynamap_async.limits import NESTING_LEVELS
 from dynamap_async.wire import AttributeValue, Tag
 
 if TYPE_CHECKING:
@@ -410,7 +409,7 @@ def _part(path: Path, function: str, encode: Callable[[Any], AttributeValue], pa
     """Return what the value at a path may contain or begin with, in its stored form."""
     try:
         stored = encode(part)
-        value_size(stored, NESTING_LEVELS)
+        check_value(stored)
     except EncodeError as error:
         raise error.at(f"{path.spelled}.{function}()", model=path.model) from None
     return stored

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from dynamap_async.codec import EMPTY_SET, Converter, abbreviate, anything, text_size, value_size
+from dynamap_async.codec import EMPTY_SET, Converter, abbreviate, anything, check_value, text_size
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, ExpressionError, OutOfRangeError
-from dynamap_async.limits import ATTRIBUTE_NAME_BYTES, LIST_POSITION, NESTING_LEVELS, PATH_DEPTH
+from dynamap_async.limits import ATTRIBUTE_NAME_BYTES, LIST_POSITION, PATH_DEPTH
 from dynamap_async.wire import AttributeValue
 
 Forms: TypeAlias = tuple[AttributeValue | None, ...]
@@ -138,7 +138,7 @@ class Path:
         """
         try:
             stored = (form or self.converter).encode(value)
-            value_size(stored, NESTING_LEVELS)
+            check_value(stored)
         except EncodeError as error:
             raise error.at(self.spelled, model=self.model) from None
         return stored

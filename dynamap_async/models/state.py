@@ -132,8 +132,9 @@ class Snapshots:
                 _each(self._set_values, page, _by_name(attributes, self.fixed))
             if (self.own or self.shared) and not (self._keeps_json and self._take_json(page, items)):
                 self._take_parts(page, values, items)
-        if self._spelling is not None:
-            self._note_keys(self._spelling, page, values, items)
+        spelling = self._spelling
+        if spelling is not None and not spelling.is_usual(values):
+            self._note_keys(spelling, page, items)
 
     def _take_parts(
         self, page: Sequence[BaseModel], values: Sequence[dict[str, Any]], items: Sequence[WireItem]
@@ -148,15 +149,9 @@ class Snapshots:
             except KeyError:  # an attribute is absent
                 _each(self._set_parts, page, _by_name(values, self.own))
 
-    def _note_keys(
-        self,
-        spelling: KeySpelling,
-        page: Sequence[BaseModel],
-        values: Sequence[dict[str, Any]],
-        items: Sequence[WireItem],
-    ) -> None:
+    def _note_keys(self, spelling: KeySpelling, page: Sequence[BaseModel], items: Sequence[WireItem]) -> None:
         """Record as they are stored the items whose keys the library would spell otherwise."""
-        for at in spelling.others(page, values, items):
+        for at in spelling.others(page, items):
             remember(page[at], items[at])
             self._set_unvalidated(page[at], RESPELLED)
 
@@ -164,8 +159,10 @@ class Snapshots:
         """Record the JSON of what can change; return False where an item is none, or has too much of it."""
         if not items or type(items[0]) is not JSON_ITEM:
             return False
-        # Pages that are merged may have come in answers of which one was left as its JSON and another was not.
-        texts = [item.kept if type(item) is JSON_ITEM else None for item in items]
+        try:
+            texts = [item.kept for item in items]
+        except AttributeError:  # of pages that are merged, one was left as its JSON and another was not
+            return False
         if None in texts:
             return False
         _each(self._set_parts, page, texts)
@@ -182,8 +179,9 @@ class Snapshots:
             items: the stored items.
         """
         _each(self._set_values, page, map(_compacted, items))
-        if self._spelling is not None:
-            self._note_keys(self._spelling, page, values, items)
+        spelling = self._spelling
+        if spelling is not None and not spelling.is_usual(values):
+            self._note_keys(spelling, page, items)
 
     def _take_one(self, item: BaseModel, values: dict[str, Any], stored: Any) -> bool:
         """Record one instance; return False if it is not like most. It costs a third of a page of one."""

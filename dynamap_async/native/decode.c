@@ -572,6 +572,18 @@ read_any(ItemDecoder *self, Form *form, Text *at, Text end)
     return through(form->function, make_value(at, end));
 }
 
+/* Return whether four digits stand at a place. */
+static int
+is_year(Text at)
+{
+    for (int i = 0; i < 4; i++) {
+        if (at[i] < '0' || at[i] > '9') {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Return the value of a form, given the place of what stands after the type, and move after it. */
 static PyObject *
 read_content(ItemDecoder *self, Form *form, Text *at, Text end)
@@ -590,7 +602,7 @@ read_content(ItemDecoder *self, Form *form, Text *at, Text end)
         made = **at == '"' ? read_text(self, at, end) : UNUSUAL;
         break;
     case DATED:
-        made = **at == '"' && strspn(*at + 1, "0123456789") == 4 && (*at)[5] == '-' ? read_text(self, at, end) : UNUSUAL;
+        made = **at == '"' && is_year(*at + 1) && (*at)[5] == '-' ? read_text(self, at, end) : UNUSUAL;
         break;
     case TEXTS:
         made = **at == '[' ? read_texts(self, at, end) : UNUSUAL;

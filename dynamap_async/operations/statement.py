@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, Generic, cast, final, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
-from dynamap_async.codec import decode_any, encode_any, value_size
+from dynamap_async.codec import check_value, decode_any, encode_any
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     EncodeError,
@@ -23,7 +23,7 @@ from dynamap_async.errors import (
     OutOfRangeError,
     ServiceError,
 )
-from dynamap_async.limits import BATCH_STATEMENTS, NESTING_LEVELS, STATEMENT_LENGTH, TRANSACTION_ACTIONS
+from dynamap_async.limits import BATCH_STATEMENTS, STATEMENT_LENGTH, TRANSACTION_ACTIONS
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.operations.operation import Operation
 from dynamap_async.operations.transactions import RESENDABLE_SECONDS, checked_token, token_to_send
@@ -232,7 +232,7 @@ def _encoded(parameters: object) -> list[AttributeValue]:
     for value in cast("Sequence[object]", parameters):
         try:
             stored = encode_any(value)
-            value_size(stored, NESTING_LEVELS)
+            check_value(stored)
         except EncodeError as error:
             raise error.at("parameters", len(encoded)) from error.__cause__
         encoded.append(stored)

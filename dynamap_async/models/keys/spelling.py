@@ -6,9 +6,10 @@ is stored, where that is not what its values would be written as.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
+from operator import itemgetter
 from typing import Any, Final, Literal, get_origin
 
 from pydantic import BaseModel, StringConstraints
@@ -30,8 +31,8 @@ _CHANGES: Final = ("strip_whitespace", "to_lower", "to_upper")
 _UUID_WIDTH: Final = 36
 _FRAMES: Final[Mapping[str, tuple[int, tuple[tuple[int, str], ...]]]] = {
     "instant": (27, ((10, "T"), (19, "."), (26, "Z"))),
-    "date": (10, ((4, "-"),)),
-    "uuid": (_UUID_WIDTH, ((8, "-"),)),
+    "date": (10, ((4, "-"), (7, "-"))),
+    "uuid": (_UUID_WIDTH, ((8, "-"), (13, "-"))),
 }
 """How wide the texts are that the library writes for a type, and what stands where. Of all texts that Pydantic reads,
 these alone are so, but for UUIDs in capitals."""
@@ -42,38 +43,38 @@ class KeySpelling:
 
     def __init__(self, model: type[BaseModel], fields: Sequence[FieldPlan]) -> None:
         self._fields: Final = fields
-        frames = {field.name: _frame_of(model, field) for field in self._fields}
-        self._frames: Final = [(name, *frame) for name, frame in frames.items() if frame is not None]
-        self._all_framed: Final = len(self._frames) == len(frames)
+        frames = [(itemgetter(field.name), frame) for field in fields if (frame := _frame_of(model, field)) is not None]
+        self._frames: Final = [(of, width, *_looks(width, marks)) for of, (width, marks) in frames]
+        self._all_framed: Final = len(frames) == len(fields)
 
-    def others(
-        self, page: Sequence[BaseModel], values: Sequence[Mapping[str, Any]], items: Sequence[WireItem]
-    ) -> Sequence[int]:
+    def others(self, page: Sequence[BaseModel], items: Sequence[WireItem]) -> Sequence[int]:
         """Return the positions of such instances in a page.
 
         Args:
             page: the instances.
-            values: what each was made of: field name -> decoded value.
             items: the stored items.
         """
-        if self._all_framed and self._fit(values):
-            return ()
         return [at for at, made in enumerate(page) if self._differs(vars(made), items[at])]
 
-    def _fit(self, values: Sequence[Mapping[str, Any]]) -> bool:
-        """Return whether all texts of a page are as the library writes them."""
+    def is_usual(self, values: Sequence[Mapping[str, Any]]) -> bool:
+        """Return whether the keys of a page are surely as the library writes them.
+
+        Args:
+            values: what each instance was made of: field name -> decoded value.
+        """
+        if not self._all_framed:
+            return False
         # They are looked at together: one by one it would take four times as long.
         number = len(values)
-        for name, width, marks in self._frames:
+        for of, width, look, marks in self._frames:
             try:
-                text = "".join([each[name] for each in values])
+                text = "".join(map(of, values))
             except (LookupError, TypeError):  # decoded already
                 return False
             if len(text) != width * number:
                 return False
-            for at, mark in marks:
-                if text[at::width] != mark * number:
-                    return False
+            if look(text) != (marks if number == 1 else tuple([mark * number for mark in marks])):
+                return False
             if width == _UUID_WIDTH and text != text.lower():
                 return False
         return True
@@ -98,6 +99,11 @@ def key_spelling(model: type[BaseModel], key: Sequence[FieldPlan]) -> KeySpellin
     """
     fields = [field for field in key if not _in_one_form(model, field)]
     return KeySpelling(model, fields) if fields else None
+
+
+def _looks(width: int, marks: Sequence[tuple[int, str]]) -> tuple[Callable[[str], Any], tuple[str, ...]]:
+    """Return what gives of joined texts all that stands at the marks, and what stands there in one text."""
+    return itemgetter(*[slice(at, None, width) for at, _ in marks]), tuple([mark for _, mark in marks])
 
 
 def _frame_of(model: type[BaseModel], field: FieldPlan) -> tuple[int, tuple[tuple[int, str], ...]] | None:

@@ -87,7 +87,8 @@ class _Merging:
         self._enums = enums
         self._table = _table_of(design, module)
         self._own = [each for each in module.models if self._table is not None and each.table == self._table]
-        self._taken = set(module.names)
+        # Names of fields too: in the body of a class they hide what the module imports.
+        self._taken = {*module.names, *(field.name for each in design.models for field in each.fields)}
         self._renamed: dict[str, str] = {}
         self._added: list[str] = []
         self._left: list[str] = []
@@ -186,6 +187,7 @@ class _Merging:
             name = field.name if field.name not in taken else field_name(field.attribute or field.name, taken)
             taken.add(name)
             names[field.name] = name
+        self._taken |= taken
         known = self._known_parts(model, existing, {field.name for field in lacking}, names)
         has_time_to_live = any(each.role == "TimeToLive" for each in existing.fields.values())
         lines: list[str] = []

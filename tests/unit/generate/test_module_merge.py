@@ -370,3 +370,14 @@ def test_new_kind_whose_keys_resemble_no_class_keeps_its_templates():
     merged = merge_models(shop(orders(), refunds()), by_hand(BY_HAND.replace("R#", "X#")))
     assert (merged.added, merged.left) == (("Refund",), ())
     assert 'sk: SortKey[str] = template("R#' in merged.after
+
+
+@pytest.mark.parametrize(
+    "text", [f"attr = datetime = 1\n{PLACE}".replace(", attr\n", "\n"), "attr = datetime = 1\n"], ids=["grown", "new"]
+)
+def test_no_field_has_a_name_that_something_is_imported_under(imported, text):
+    design = places(**{name: {"S": "2024-05-06T07:08:09.123456Z"} for name in ("Attr", "b c", "datetime")})
+    merged = merge_models(design, text)
+    assert "attr as attr__" in merged.after
+    assert "datetime as datetime__" in merged.after
+    imported(merged.after)

@@ -285,6 +285,8 @@ class ItemCodec(Generic[M]):
             return self._one_by_one(items, omissions, partial=partial)
         finally:
             OMISSIONS.reset(token)
+        if len(page) != len(items):  # PydanticOmit leaves an item out of a list
+            return self._one_by_one(items, omissions, partial=partial)
         if partial:
             self.snapshots.mark_partial(page, items)
         elif self._remembers and older is None:
@@ -443,8 +445,15 @@ def faults_of(error: Exception) -> str:
     if isinstance(error, DecodeError):
         return str(error)
     if not isinstance(error, ValidationError):
-        return f"validating it raised {type(error).__name__}: {error}"
+        return f"validating it raised {type(error).__name__}: {_message(error)}"
     return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
+
+
+def _message(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - whatever it cannot say, its class tells
+        return "its message cannot be shown"
 
 
 def _may_misfit(field: FieldPlan) -> bool:

@@ -6,6 +6,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from pydantic import AfterValidator, BaseModel, Field
+from pydantic_core import PydanticOmit
 
 from dynamap_async import (
     KEYS_ONLY,
@@ -50,6 +51,11 @@ class Note(Model, table="notes"):
 
 class Card(Model):
     title: Attr[Text]
+
+
+class MuteError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
 
 
 REFUSED = [KeyError("word"), ZeroDivisionError("none"), RuntimeError("odd"), OSError("no file"), TypeError("type")]
@@ -418,6 +424,21 @@ async def test_an_item_whose_validator_raises_anything_is_one_that_does_not_fit(
     assert (type(invalid), invalid.key["number"]) == (InvalidItem, 1)
     with pytest.raises(ItemValidationError, match="does not fit"):
         await session.get(model, "ada", 1)
+
+
+@pytest.mark.parametrize("error", [MuteError(), PydanticOmit()], ids=lambda error: type(error).__name__)
+async def test_an_error_that_says_nothing_hides_no_item(session, monkeypatch, error):
+    monkeypatch.setattr(f"{__name__}.REFUSED", [error])
+    await stored(session, "first", "0", "last")
+    ada = session.query(AfterInit).where(AfterInit.author == "ada")
+    with pytest.raises(ItemValidationError, match="MuteError|Omit error") as caught:
+        await ada
+    assert caught.value.key == {"author": "ada", "number": 1}
+    found = await ada.invalid("skip")
+    assert numbers(found) == [0, 2]
+    found[1].title = "changed"
+    await session.save(found[1])
+    assert (await session.get(AfterInit, "ada", 2)).title == "changed"
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)), ids=lambda number: type(REFUSED[number]).__name__)

@@ -13,7 +13,7 @@ from aiohttp.hdrs import ACCEPT_ENCODING, USER_AGENT
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport.channel import Answer, connect_seconds
-from dynamap_async.transport.failures import AnswerTooLargeError, NotConnectedError, check_size
+from dynamap_async.transport.failures import AnswerTooLargeError, NotConnectedError, check_announced, check_size
 from dynamap_async.transport.settings import ConnectionSettings
 
 _CONNECTOR_ARGS: Final = frozenset(
@@ -94,7 +94,7 @@ async def read_body(response: aiohttp.ClientResponse) -> bytes:
         AnswerTooLargeError: it is larger than it can be. The rest of it is not read.
     """
     try:
-        check_size(response.content_length or 0)
+        check_announced(response.headers.get("content-length", "0"))
         text = bytearray()
         async for piece in response.content.iter_any():
             text += piece

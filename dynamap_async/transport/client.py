@@ -18,7 +18,7 @@ from botocore.parsers import ResponseParserError
 from dynamap_async.errors import ConfigurationError, RequestRejectedError, ServiceError
 from dynamap_async.request import Request
 from dynamap_async.transport.aio import AioClient
-from dynamap_async.transport.failures import damaged, packed, place_of, transport_error, unsendable
+from dynamap_async.transport.failures import damaged, describe, packed, place_of, transport_error, unsendable
 from dynamap_async.transport.translate import service_error
 from dynamap_async.wire import Body
 
@@ -33,7 +33,7 @@ class ClientTransport:
     What it cannot do, because the client hides it:
 
     - verify checksums in the ``standard`` and ``adaptive`` retry modes: only ``legacy`` looks at them;
-    - tell a damaged body from an empty answer, unless its content type gives it away;
+    - tell a damaged body from an empty answer, unless its content type or its status gives it away;
     - tell an answer that came unasked, while a connection was idle: aiohttp gives it to the next request;
     - follow the service's clock, or fetch new credentials when they are refused as expired;
     - send operations and parameters that the installed botocore does not know;
@@ -123,7 +123,12 @@ class ClientTransport:
             raise transport_error(error, request, place) from error
         except BotoCoreError as error:
             raise ConfigurationError(f"{place_of(request)}: the client cannot send it: {error}") from error
-        headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise damaged(request, f"the client cannot read the answer ({describe(error)})", foreign=True) from error
+        metadata = answer.get("ResponseMetadata", {})
+        headers, status = metadata.get("HTTPHeaders", {}), metadata.get("HTTPStatusCode", 200)
+        if status != 200:
+            raise damaged(request, f"the answer has the status {status} and is no JSON object", foreign=True)
         # botocore takes a body that is no JSON for an empty object.
         if (damage := packed(request, headers.get("content-encoding"))) is not None:
             raise damage

@@ -102,3 +102,23 @@ def check_config(config: Any) -> None:
                 f"AioConfig({name}={text!r}): give a text without line breaks and control characters; it is sent in "
                 "a header"
             )
+    proxies: Any = config.proxies
+    if proxies is not None and not (isinstance(proxies, dict) and all(map(_is_text_or_none, proxies.values()))):
+        # They are not shown: an address may hold a password.
+        raise ConfigurationError('AioConfig(proxies=...): give a dict such as {"https": "http://proxy:3128"}')
+    certificate: Any = config.client_cert
+    paths = certificate if isinstance(certificate, tuple) and len(certificate) == 2 else (certificate,)
+    if not all(map(_is_text_or_none, paths)):
+        raise ConfigurationError(
+            f"AioConfig(client_cert={certificate!r}): give the path of a file, or a tuple of those of the certificate and "
+            "its key"
+        )
+    kind: object = getattr(config, "http_session_cls", object)  # botocore's own has none
+    if not isinstance(kind, type):
+        raise ConfigurationError(
+            f"AioConfig(http_session_cls={kind!r}): give a class, such as aiobotocore.httpsession.AIOHTTPSession"
+        )
+
+
+def _is_text_or_none(value: object) -> bool:
+    return value is None or isinstance(value, str)

@@ -26,6 +26,10 @@ from dynamap_async.limits import ANSWER_BYTES
 from dynamap_async.request import Request
 
 
+_DIGITS: Final = 20
+"""Most digits of a number of 64 bits."""
+
+
 class AnswerTooLargeError(Exception):
     """An answer is larger than any of DynamoDB's; what was read of it is dropped."""
 
@@ -37,6 +41,15 @@ def check_size(size: int) -> None:
     """Raise AnswerTooLargeError for more bytes than an answer can have."""
     if size > ANSWER_BYTES:
         raise AnswerTooLargeError
+
+
+def check_announced(length: str) -> None:
+    """Raise AnswerTooLargeError for the ``Content-Length`` of more bytes than an answer can have.
+
+    Args:
+        length: what a parser of HTTP took for a number of 64 bits, which may have thousands of zeros before it.
+    """
+    check_size(int(length[-_DIGITS:]))
 
 
 class NotConnectedError(Exception):
@@ -145,7 +158,7 @@ def packed(request: Request, encoding: str | None) -> DamagedResponseError | Non
         request: what was asked.
         encoding: the answer's ``Content-Encoding``.
     """
-    if encoding is None or encoding.lower() == "identity":
+    if not encoding or encoding.lower() == "identity":
         return None
     return damaged(request, f"the answer is packed as {encoding}, which was not asked for", foreign=True)
 
@@ -162,7 +175,7 @@ def transport_error(error: BaseException, request: Request, place: str = "the en
     if any(isinstance(cause, AnswerTooLargeError) for cause in causes):
         return _too_large(request)
     if any(_is_damage(cause) for cause in causes):
-        return damaged(request, f"the answer is damaged ({_describe(causes[-1])})")
+        return damaged(request, f"the answer is damaged ({describe(causes[-1])})")
     tls = _refused_handshake(causes[-1])
     not_sent = tls is not None or any(_proves_not_sent(cause) for cause in causes)
     timed_out = any(isinstance(cause, TimeoutError) or _is_one_of(_TIMED_OUT_BY_NAME, cause) for cause in causes)
@@ -175,7 +188,7 @@ def transport_error(error: BaseException, request: Request, place: str = "the en
         what = f"no answer of {place} arrived in time" if timed_out else f"the connection to {place} broke {arrived}"
         consequence = "so whether it was carried out is unknown"
     failure = kind(
-        f"{place_of(request)}: {what} ({_describe(causes[-1])}), {consequence}",
+        f"{place_of(request)}: {what} ({describe(causes[-1])}), {consequence}",
         outcome=Outcome.NOT_SENT if not_sent else Outcome.UNKNOWN,
         operation=request.operation,
         table=request.table,
@@ -255,5 +268,6 @@ def _refused_handshake(cause: BaseException | None) -> str | None:
     return None
 
 
-def _describe(cause: BaseException) -> str:
+def describe(cause: BaseException) -> str:
+    """Return the class of an error, with what it says if it says anything."""
     return f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__

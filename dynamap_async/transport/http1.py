@@ -20,7 +20,7 @@ from typing import Final, cast
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from dynamap_async.transport.channel import Answer
-from dynamap_async.transport.failures import AnswerTooLargeError, BrokenAnswerError, check_size
+from dynamap_async.transport.failures import AnswerTooLargeError, BrokenAnswerError, check_announced, check_size
 
 PIECE_BYTES: Final = 2**16
 """What is written at one go; more waits until the peer has taken it."""
@@ -211,14 +211,14 @@ class Http1Connection(asyncio.BufferedProtocol):
             self._reusable = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header, under its name in lower case."""
-        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+        """Keep a header, under its name in lower case; spaces behind a value are none of it."""
+        self._headers[name.decode("latin-1").lower()] = value.rstrip().decode("latin-1")
 
     def on_message_complete(self) -> None:
         """Put the answer together. What only announces it, such as ``100 Continue``, is none; nor is a second one."""
         status, headers, pieces = self._parser.get_status_code(), self._headers, self._pieces
         self._headers = {}
-        if status < 200 or self._answer is not None:
+        if 100 <= status < 200 or self._answer is not None:
             return
         body = pieces[0] if len(pieces) == 1 and not self._body else b"".join(self._body + pieces)
         self._answer = Answer(status, headers, body)
@@ -286,7 +286,7 @@ class Http1Connection(asyncio.BufferedProtocol):
             self._beside_bytes += size
         try:
             check_size(self._body_bytes)
-            check_size(int(self._headers.get("content-length", "0")))
+            check_announced(self._headers.get("content-length", "0"))
         except AnswerTooLargeError as error:
             self._fail(error)
         else:

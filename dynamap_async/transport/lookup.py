@@ -9,6 +9,7 @@ import asyncio
 import os
 import ssl
 from collections.abc import Mapping
+from math import inf
 from typing import Any, Final
 
 import botocore.httpsession
@@ -86,6 +87,8 @@ def _config(connection: Connection, session: Any) -> Any:
         if layer is not None:
             config = _merged(config, layer)
     check_config(config)
+    if config.connector_args["keepalive_timeout"] == inf:  # as None is, and aiohttp cannot reckon with it
+        config.connector_args = {**config.connector_args, "keepalive_timeout": None}
     return config
 
 

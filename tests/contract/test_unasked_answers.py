@@ -89,3 +89,51 @@ async def test_an_answer_that_nobody_asked_to_be_packed_is_named(to_server, chec
     transport = await to_server(serve)
     with pytest.raises(DamagedResponseError, match="packed.*which was not asked for"):
         await transport.send(GET)
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        (b"Content-Length: ", b"Content-Length: " + b"0" * 5000),
+        (b"\r\n\r\n", b"   \r\n\r\n"),
+        (b"\r\n\r\n", b"\r\nContent-Encoding: \r\n\r\n"),
+    ],
+    ids=["zeros before its length", "spaces behind its checksum", "a packing without a name"],
+)
+async def test_an_answer_is_read_however_its_headers_are_written(to_server, said, written):
+    async def serve(reader, writer):
+        await read_request(reader)
+        whole = answer("a").replace(said, written)
+        writer.write(whole[:-1])
+        await writer.drain()
+        for _ in range(3):
+            await asyncio.sleep(0)  # a part of it is looked at before the rest is here
+        writer.write(whole[-1:])
+        await reader.read()
+
+    assert await name_from(await to_server(serve)) == "a"
+
+
+@pytest.mark.parametrize("status", ["204 No Content", "205 Reset Content", "101 Switching Protocols"])
+async def test_an_answer_of_a_status_that_has_no_content_is_damaged(to_server, status):
+    async def serve(reader, writer):
+        await read_request(reader)
+        writer.write(f"HTTP/1.1 {status}\r\n".encode())
+        writer.write(b"Content-Length: 0\r\n\r\n" if status.startswith("205") else b"\r\n")
+        await reader.read()
+
+    with pytest.raises(DamagedResponseError) as raised:
+        await (await to_server(serve)).send(GET)
+    assert raised.value.outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize("body", [b"[]", b"5", b'"Item"', b"[[]]"])
+async def test_an_answer_that_is_no_json_object_is_damaged(to_server, body):
+    async def serve(reader, writer):
+        await read_request(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\n")
+        writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        await reader.read()
+
+    with pytest.raises(DamagedResponseError):
+        await (await to_server(serve)).send(GET)

@@ -75,6 +75,38 @@ def test_a_user_agent_that_no_header_can_hold_is_refused(name, text):
         Connection(aio_config=AioConfig(**{name: text}))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"),
+    [
+        ("proxies", "http://u:hidden@proxy", 'AioConfig(proxies=...): give a dict such as {"https": "http://proxy:3128"}'),
+        ("proxies", {"https": b"http://u:hidden@proxy"}, "AioConfig(proxies=...): give a dict"),
+        ("client_cert", ("a",), "AioConfig(client_cert=('a',)): give the path of a file, or a tuple"),
+        ("client_cert", ("a", b"b"), "AioConfig(client_cert=('a', b'b')): give the path"),
+        ("client_cert", 5, "AioConfig(client_cert=5): give the path"),
+        ("http_session_cls", "httpx", "AioConfig(http_session_cls='httpx'): give a class, such as"),
+    ],
+    ids=["proxies", "a proxy", "half of a certificate", "no path", "no certificate", "no class"],
+)
+def test_what_cannot_be_sent_with_is_refused_with_a_remedy(name, value, remedy):
+    with pytest.raises(ConfigurationError, match=re.escape(remedy)) as raised:
+        Connection(aio_config=AioConfig(**{name: value}))
+    assert "hidden" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"proxies": {}},
+        {"proxies": {"http": None, "https": "http://proxy:1"}},
+        {"client_cert": "a.pem"},
+        {"client_cert": ("a.pem", "a.key")},
+        {"client_cert": ("a.pem", None)},
+    ],
+)
+def test_proxies_and_certificates_are_taken(facts):
+    Connection(aio_config=AioConfig(**facts))
+
+
 def test_a_setting_of_an_unloaded_class_is_refused_without_loading_it(monkeypatch):
     for module in ("aiobotocore.session", "botocore.config"):
         monkeypatch.delitem(sys.modules, module)

@@ -5,6 +5,7 @@ import contextlib
 import contextvars
 import gc
 import os
+import math
 import socket
 from dataclasses import replace
 from types import SimpleNamespace
@@ -193,8 +194,18 @@ async def test_an_answer_may_end_with_its_connection(to_server, get_item):
         b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
         b"HTTP/1.1 200 OK\r\n" + b"x: " + b"y" * 100_000,
+        b"HTTP/1.1 099 No\r\nContent-Length: 2\r\n\r\n{}",
     ],
-    ids=["no HTTP", "too short", "no last chunk", "no chunk", "another protocol", "two lengths", "endless headers"],
+    ids=[
+        "no HTTP",
+        "too short",
+        "no last chunk",
+        "no chunk",
+        "another protocol",
+        "two lengths",
+        "endless headers",
+        "no status",
+    ],
 )
 async def test_what_is_no_whole_answer_is_damaged(to_server, get_item, answer):
     async def serve(_number, reader, writer):
@@ -425,8 +436,9 @@ async def test_a_large_request_to_a_server_that_takes_none_of_it_times_out(to_se
 
 
 @pytest.mark.parametrize("others", [{}, {"use_dns_cache": True}], ids=["its own", "aiohttp"])
-async def test_a_connection_that_may_be_idle_without_end_is_kept(to_server, get_item, others):
-    transport, server = await to_server(answering(), {"connector_args": {"keepalive_timeout": None, **others}})
+@pytest.mark.parametrize("seconds", [None, math.inf])
+async def test_a_connection_that_may_be_idle_without_end_is_kept(to_server, get_item, others, seconds):
+    transport, server = await to_server(answering(), {"connector_args": {"keepalive_timeout": seconds, **others}})
     for _ in range(3):
         assert await transport.send(get_item) == {}
     assert server.connections == 1

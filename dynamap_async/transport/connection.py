@@ -110,8 +110,8 @@ def check_config(config: Any) -> None:
     paths = certificate if isinstance(certificate, tuple) and len(certificate) == 2 else (certificate,)
     if not all(map(_is_text_or_none, paths)):
         raise ConfigurationError(
-            f"AioConfig(client_cert={certificate!r}): give the path of a file, or a tuple of those of the certificate and "
-            "its key"
+            f"AioConfig(client_cert={certificate!r}): give the path of a file, or a tuple of those of the certificate "
+            "and its key"
         )
     kind: object = getattr(config, "http_session_cls", object)  # botocore's own has none
     if not isinstance(kind, type):

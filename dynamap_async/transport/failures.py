@@ -25,7 +25,6 @@ from dynamap_async.errors import (
 from dynamap_async.limits import ANSWER_BYTES
 from dynamap_async.request import Request
 
-
 _DIGITS: Final = 20
 """Most digits of a number of 64 bits."""
 

@@ -78,7 +78,11 @@ def test_a_user_agent_that_no_header_can_hold_is_refused(name, text):
 @pytest.mark.parametrize(
     ("name", "value", "remedy"),
     [
-        ("proxies", "http://u:hidden@proxy", 'AioConfig(proxies=...): give a dict such as {"https": "http://proxy:3128"}'),
+        (
+            "proxies",
+            "http://u:hidden@proxy",
+            'AioConfig(proxies=...): give a dict such as {"https": "http://proxy:3128"}',
+        ),
         ("proxies", {"https": b"http://u:hidden@proxy"}, "AioConfig(proxies=...): give a dict"),
         ("client_cert", ("a",), "AioConfig(client_cert=('a',)): give the path of a file, or a tuple"),
         ("client_cert", ("a", b"b"), "AioConfig(client_cert=('a', b'b')): give the path"),

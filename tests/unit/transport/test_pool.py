@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 import contextvars
 import gc
-import os
 import math
+import os
 import socket
 from dataclasses import replace
 from types import SimpleNamespace

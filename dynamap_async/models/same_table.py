@@ -66,7 +66,8 @@ def _are_meant(model: type[Any], other: type[Any]) -> bool:
     """Return whether one is the other, defined again, or a subclass of it; or they are declared to be distinct."""
     if issubclass(other, _settings(model).distinct_from) or issubclass(model, _settings(other).distinct_from):
         return True
-    names = [[(each.__module__, each.__qualname__) for each in one.__mro__] for one in (model, other)]
+    # Not by their modules too: a module may be loaded a second time, as __main__ is and as tests are.
+    names = [[each.__qualname__ for each in one.__mro__] for one in (model, other)]
     return names[0][0] in names[1] or names[1][0] in names[0]
 
 

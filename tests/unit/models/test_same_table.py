@@ -53,6 +53,12 @@ def test_a_version_of_a_model_a_subclass_and_the_same_class_again_are_no_others(
     made("Elsewhere", "another-one")
 
 
+def test_a_module_that_is_loaded_a_second_time_makes_no_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    made("Parcel", "loaded-twice")
+    monkeypatch.setitem(globals(), "__name__", "__main__")
+    made("Parcel", "loaded-twice")
+
+
 def test_a_model_may_be_declared_distinct_from_another() -> None:
     made("Depot", "declared", distinct_from=made("Parcel", "declared"))
 

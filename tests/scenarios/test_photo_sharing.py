@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Parts, SortKey, Table, attr, template
-from dynamap_async.errors import ConditionalCheckFailedError, OperationError, TransactionCanceledError
+from dynamap_async.errors import ConditionalCheckFailedError, OutOfRangeError, TransactionCanceledError
 from dynamap_async.expressions import path_of
 from dynamap_async.models.templates import DeclaredTemplate
 
@@ -223,7 +223,7 @@ async def test_follow_counts_on_both_sides_once(app):
 
 async def test_nobody_follows_himself_because_one_item_would_be_written_twice(app):
     before = app.statistics().requests
-    with pytest.raises(OperationError):
+    with pytest.raises(OutOfRangeError, match="the same item"):
         await follow(app, "ann", "ann")
     assert app.statistics().requests == before
 

@@ -30,6 +30,7 @@ from dynamap_async.errors import (
     IdempotentParameterMismatchError,
     ItemNotFoundError,
     OperationError,
+    OutOfRangeError,
     ResourceNotFoundError,
     TransactionCanceledError,
     TransportError,
@@ -172,7 +173,7 @@ async def test_table_that_does_not_exist_is_not_a_cancellation(tables):
 async def test_hundred_actions_are_one_transaction(tables):
     await tables.transact_write(Put(Entry(owner="ada", number=n)) for n in range(100))
     assert await tables.query(Entry).where(Entry.owner == "ada").count() == 100
-    with pytest.raises(OperationError, match="101"):
+    with pytest.raises(OutOfRangeError, match="101"):
         await tables.transact_write(Put(Entry(owner="ada", number=n)) for n in range(101))
 
 
@@ -183,7 +184,7 @@ async def test_hundred_items_are_read_as_one(engine, tables, request):
     await tables.put_many(Entry(owner="ada", number=n) for n in range(100))
     found = await tables.transact_get(*((Entry, "ada", n) for n in range(100)))
     assert [entry.number for entry in found] == list(range(100))
-    with pytest.raises(OperationError, match="101"):
+    with pytest.raises(OutOfRangeError, match="101"):
         await tables.transact_find(*((Entry, "ada", n) for n in range(101)))
 
 

@@ -8,6 +8,9 @@ from dynamap_async import Attr, Model, PartitionKey, SharedTableWarning, Table, 
 
 pytestmark = pytest.mark.filterwarnings("error::dynamap_async.SharedTableWarning")
 
+MADE: list[Any] = []
+"""What was made: a model that nobody holds may be collected before the next is made, and then warns nobody."""
+
 
 def made(name: str, table: Any, *, bases: Any = (Model,), key: Any = None, **settings: Any) -> Any:
     def forward(item: Any) -> None:
@@ -21,7 +24,9 @@ def made(name: str, table: Any, *, bases: Any = (Model,), key: Any = None, **set
         **({} if key is None else {"key": key}),
         **({"forward": upgrade(to=2, changes=())(staticmethod(forward))} if "schema_version" in settings else {}),
     }
-    return type(Model)(name, bases, body, table=table, **settings)
+    model = type(Model)(name, bases, body, table=table, **settings)
+    MADE.append(model)
+    return model
 
 
 def test_the_second_model_of_a_table_warns_where_it_is_made() -> None:
@@ -33,7 +38,8 @@ def test_the_second_model_of_a_table_warns_where_it_is_made() -> None:
 
 def test_a_model_that_names_the_table_of_a_table_object_warns() -> None:
     table = Table("of-an-object", partition_key="key")
-    type(Model)("Kind", (Model,), {"__annotations__": {"key": PartitionKey[str]}, "__module__": __name__}, table=table)
+    body = {"__annotations__": {"key": PartitionKey[str]}, "__module__": __name__}
+    MADE.append(type(Model)("Kind", (Model,), body, table=table))
     with pytest.warns(SharedTableWarning, match="K and Kind both name"):
         made("K", "of-an-object")
 

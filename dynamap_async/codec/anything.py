@@ -28,6 +28,21 @@ class _Anything(Converter):
         return self
 
 
+class _Through(_Anything):
+    """The converter of a type that only Pydantic knows."""
+
+    __slots__ = ("_ordered",)
+
+    def __init__(self, *, ordered: bool, **contract: Any) -> None:
+        super().__init__(**contract)
+        self._ordered = ordered
+
+    @property
+    def ordered(self) -> bool:
+        """Whether somebody knows that they are: as text, 10.0.0.10 stands before 10.0.0.9."""
+        return self._ordered
+
+
 def anything() -> Converter:
     """Return the converter of Any and object: see ``encode_any`` and ``decode_any``."""
     return _Anything(label="Any", tags=ALL_TAGS, encode=encode_any, decode=decode_any, usual=Usual("any"))
@@ -40,6 +55,7 @@ def through(
     *,
     types: tuple[type, ...] = (object,),
     tags: frozenset[Tag] = ALL_TAGS,
+    ordered: bool = False,
 ) -> Converter:
     """Return the converter of a type that only Pydantic knows, stored as the JSON-like data it is dumped to.
 
@@ -49,6 +65,7 @@ def through(
         from_plain: loads it again; None gives the plain data.
         types: the Python types that are stored.
         tags: the stored types that can result, if known.
+        ordered: whether what is stored is known to sort as the values do.
     """
 
     def encode(value: Any) -> AttributeValue:
@@ -64,7 +81,8 @@ def through(
         return decode_any(value)
 
     plain: Decode = decode_any if tags == ALL_TAGS else STORED_TEXT if tags == _TEXT else of_tags
-    return _Anything(
+    return _Through(
+        ordered=ordered,
         label=label,
         tags=tags,
         encode=encode,

@@ -79,9 +79,6 @@ class Converter:
     in_one_form: bool = True
     """Whether values are found in the form only that they are written in."""
 
-    ordered: bool = True
-    """Whether stored values may be asked for by their order."""
-
     def __init__(
         self,
         *,
@@ -183,6 +180,11 @@ class Converter:
     def forms(self) -> tuple[Converter, ...]:
         """The converters of all forms in which values are found; the first is the one that they are written in."""
         return (self,)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether stored values are known to sort as the values do, so that they may be asked for by their order."""
+        return True
 
     @property
     def levels(self) -> int | None:

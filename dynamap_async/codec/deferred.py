@@ -75,6 +75,11 @@ class Deferred(Converter):
         return self.target.names
 
     @property
+    def ordered(self) -> bool:
+        """Whether those of the converter that this one stands for are."""
+        return self.target.ordered
+
+    @property
     def document(self) -> bool:
         """Whether the converter that this one stands for is a nested model's."""
         return self.target.document

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any, Final
 
 from dynamap_async.codec.converter import Converter
@@ -18,7 +19,7 @@ from dynamap_async.codec.instants import (
     to_epoch_seconds,
 )
 from dynamap_async.codec.numbers import number_text
-from dynamap_async.codec.plain import decode_any, encode_any
+from dynamap_async.codec.plain import decode_any, encode_any, order_key
 from dynamap_async.codec.time_patterns import TimePattern
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, EncodeError, ModelDefinitionError
@@ -85,13 +86,41 @@ def time_text(pattern: str, /, *, zone: tzinfo = UTC) -> TimeText:
     )
 
 
-def stored_as(form: StoredForm, *, label: str | None = None, to_plain: Callable[[Any], Any] | None = None) -> Converter:
+class _InForm(Converter):
+    """The converter of a field with another stored form."""
+
+    __slots__ = ("_samples",)
+
+    def __init__(self, samples: Sequence[Any], **contract: Any) -> None:
+        super().__init__(**contract)
+        self._samples = samples
+
+    @property
+    def ordered(self) -> bool:
+        """Whether those of some values are; of numbers, where none is known, it is taken for granted."""
+        if not self._samples:
+            return self.tags == {"N"}
+        try:
+            stored = [order_key(self.encode(sample)) for sample in self._samples]
+        except EncodeError:
+            return False
+        return all(low < high for low, high in pairwise(stored))
+
+
+def stored_as(
+    form: StoredForm,
+    *,
+    label: str | None = None,
+    to_plain: Callable[[Any], Any] | None = None,
+    samples: Sequence[Any] = (),
+) -> Converter:
     """Return the converter of a field with another stored form.
 
     Args:
         form: how the values are stored.
         label: the Python type's name; None takes the form's.
         to_plain: applied before ``form.encode``, for values that only Pydantic can dump.
+        samples: values of the type in ascending order, which tell whether what is stored sorts as they do.
     """
     tag: Any = form.tag
 
@@ -117,7 +146,7 @@ def stored_as(form: StoredForm, *, label: str | None = None, to_plain: Callable[
             # Never left for Pydantic to judge, which knows nothing of the form and takes what is stored for the value.
             raise DecodeError(f"stored form {form.name} cannot be read: {error}") from error
 
-    return Converter(label=label or form.name, tags=frozenset((form.tag,)), encode=encode, decode=decode)
+    return _InForm(samples, label=label or form.name, tags=frozenset((form.tag,)), encode=encode, decode=decode)
 
 
 def _any_number_text(content: Any) -> str:

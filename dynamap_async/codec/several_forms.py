@@ -105,8 +105,6 @@ class InType(Converter):
 
     __slots__ = ("_member",)
 
-    ordered = False  # as text, "10" stands before "9"
-
     def __init__(self, usual: Converter, tag: Tag, there: _Turn, back: _Turn, member: Converter | None) -> None:
         def encode(value: Any) -> AttributeValue:
             stored = usual.encode(value)
@@ -128,6 +126,11 @@ class InType(Converter):
 
         super().__init__(label=usual.label, tags=frozenset((tag,)), encode=encode, decode=decode, types=usual.types)
         self._member = member
+
+    @property
+    def ordered(self) -> bool:
+        """Never: as text, "10" stands before "9"."""
+        return False
 
     @property
     def member(self) -> Converter | None:

@@ -98,6 +98,11 @@ class Union(Converter):
         return (self,) if self.in_one_form else self.members[0].forms
 
     @property
+    def ordered(self) -> bool:
+        """Whether those of all alternatives are."""
+        return all(member.ordered for member in self.members)
+
+    @property
     def levels(self) -> int | None:
         """The most of the alternatives."""
         return deepest(self.members)

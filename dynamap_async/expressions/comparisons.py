@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from datetime import time
+from decimal import Decimal
 from typing import Any, Final
 
 from dynamap_async.codec import encode_any, order_key
@@ -39,6 +41,8 @@ def compare(comparator: Comparator, left: Path | Size, right: object) -> Conditi
         EncodeError: the constant is not of the operand's type.
     """
     if isinstance(right, Path | Size):
+        _check_order(left)
+        _check_order(right)
         return Comparison(comparator, left, _comparable(left, right))
     values = _ordered(left, right)
     if len(values) == 1:
@@ -151,6 +155,12 @@ def _ordered(operand: Path | Size, value: object) -> tuple[Value, ...]:
     """Return a constant that has an order in each of the operand's stored forms, one for each."""
     if value is None:
         raise ExpressionError(f"{operand} cannot be ordered against None; use .missing() or .exists()")
+    _check_order(operand)
+    if isinstance(value, time) and value.tzinfo is not None:
+        raise ExpressionError(
+            f"{operand} is asked for by the order of {value!r}, but times of day with a zone are not stored in their "
+            "order; use times without a zone, or compare in Python after reading"
+        )
     if isinstance(operand, Path) and not operand.converter.in_one_form:
         constants = _in_order(operand, value)
     else:
@@ -158,7 +168,21 @@ def _ordered(operand: Path | Size, value: object) -> tuple[Value, ...]:
     for constant in constants:
         if _ORDERED.isdisjoint(constant.stored):
             raise ExpressionError(f"{operand} is stored as {_tag(constant.stored)}, which has no order")
+        if isinstance(value, int | float | Decimal) and value < 0 and "N" not in constant.stored:
+            raise ExpressionError(
+                f"{operand} is asked for by the order of {value!r}, but text of negative numbers does not sort as they "
+                "do; compare in Python after reading"
+            )
     return constants
+
+
+def _check_order(operand: Path | Size) -> None:
+    """Raise ExpressionError for a field whose values are not known to sort as what is stored of them."""
+    if isinstance(operand, Path) and operand.converter.in_one_form and not operand.converter.ordered:
+        raise ExpressionError(
+            f"{operand} has no ranges, because what is stored of {operand.converter.label} is not known to sort as its "
+            "values do; use ==, is_in() or begins_with(), or compare in Python after reading"
+        )
 
 
 def _in_order(path: Path, value: object) -> tuple[Value, ...]:

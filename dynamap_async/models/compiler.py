@@ -6,7 +6,7 @@ A type without a converter of its own is stored as the JSON-like data that Pydan
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import partial
@@ -388,7 +388,8 @@ class TypeCompiler:
 
     def _in_form(self, form: codec.StoredForm, annotation: Any, metadata: Metadata) -> Converter:
         if form is not codec.JSON_TEXT:
-            return codec.stored_as(form, label=name_of(annotation))
+            kind = bare(without_none(bare(annotation)))
+            return codec.stored_as(form, label=name_of(annotation), samples=_samples_of(kind))
         adapter = Adapter(annotation, metadata, self)
         made = codec.stored_as(form, label=name_of(annotation), to_plain=json_dump(adapter))
         return made.then(partial(_loaded, adapter)) if self.exact else made
@@ -423,3 +424,19 @@ def _loaded(adapter: Adapter, value: Any) -> Any:
         return adapter.load(value)
     except ValidationError as error:
         raise DecodeError(f"the stored JSON does not fit: {error.errors()[0]['msg']}") from error
+
+
+def _samples_of(kind: Any) -> Sequence[Any]:
+    """Return values of a type in ascending order, which show whether another stored form sorts as they do."""
+    numbers = (0, 9, 10, 100)  # padded with zeros, negative ones do not sort: comparisons refuse those
+    days = ((1999, 12, 31, 23), (2001, 2, 28, 9), (2001, 10, 2, 10), (2010, 1, 1, 1))
+    times = [datetime(*day, tzinfo=UTC) for day in days]
+    if kind in (int, float, Decimal):
+        return numbers
+    if kind in (datetime, AwareDatetime, PastDatetime, FutureDatetime):
+        return times
+    if kind in (date, PastDate, FutureDate):
+        return [each.date() for each in times]
+    if kind is timedelta:
+        return [timedelta(hours=each) for each in numbers]
+    return ("A", "B", "a", "aa", "ab", "b") if kind is str else ()

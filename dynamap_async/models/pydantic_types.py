@@ -31,7 +31,7 @@ from pydantic.types import UuidVersion
 
 from dynamap_async import codec
 from dynamap_async.codec import ALL_TAGS, Converter
-from dynamap_async.models.annotations import Metadata, is_encoded, name_of
+from dynamap_async.models.annotations import Metadata, is_encoded, is_kind_of, name_of
 from dynamap_async.models.assigned import PRESENCE
 from dynamap_async.models.converters import Compiler
 from dynamap_async.models.markers import OURS
@@ -83,7 +83,17 @@ def through(compiler: Compiler, annotation: Any, metadata: Metadata = ()) -> Con
         adapter.dump,
         load,
         types=(kind,) if isclass(kind) else (object,),
-        tags=adapter.tags,
+        tags=(tags := adapter.tags),
+        ordered=tags == _TAGS_OF_JSON["number"] or _sorts_like_its_text(kind),
+    )
+
+
+def _sorts_like_its_text(kind: Any) -> bool:
+    """Return whether values of a type sort as the text does that they are dumped to."""
+    # By name, because importing the module takes long.
+    of_urls = ("pydantic.networks", ("AnyUrl", "EmailStr"))
+    return is_kind_of(kind, str) or any(
+        each.__module__ == of_urls[0] and each.__name__ in of_urls[1] for each in getattr(kind, "__mro__", ())
     )
 
 

@@ -159,6 +159,8 @@ class Plan:
     average_page_units: float | None = None
     """The read units that a page of this operation on this table took on average in the session; None where none was
     read, or the query is of no session."""
+    unordered: tuple[str, ...] = ()
+    """Those of ``order`` whose stored form is not known to sort as their values do."""
 
     @property
     def page_units(self) -> tuple[float, float]:
@@ -204,7 +206,10 @@ class Plan:
             return "none that DynamoDB promises"
         if not self.order:
             return "none: the key has no sort key" + ("; by partition, as given" if self.queries > 1 else "")
-        return f"{'descending' if self.descending else 'ascending'} by {', '.join(self.order)}"
+        order = f"{'descending' if self.descending else 'ascending'} by {', '.join(self.order)}"
+        if not self.unordered:
+            return order
+        return f"{order}; of {' and '.join(self.unordered)} as it is stored, which may not be the order of the values"
 
 
 def hazards_of(

@@ -19,7 +19,7 @@ from dynamap_async.expressions import (
     render_projection,
 )
 from dynamap_async.limits import PAGE_ITEMS
-from dynamap_async.models import Definition, definition_of
+from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.planning.context import Context
 from dynamap_async.planning.cursors import (
     binding_of,
@@ -303,6 +303,18 @@ def _marked_empty(route: Route, conditions: Sequence[Condition]) -> Route:
     return replace_fields(route, empty=True, hazards=(*route.hazards, hazard))
 
 
+def _unordered(models: Sequence[type[Model]], route: Route) -> tuple[str, ...]:
+    """Return the attributes of the sort key whose stored form is not known to sort as the values of their fields do."""
+    found: dict[str, None] = {}
+    for definition in map(definition_of, models):
+        for attribute in route.keys.sort:
+            field = definition.fields.get(definition.field_names.get(attribute.name, ""))
+            # Times of day may have zones, and are then in no order at all.
+            if field is not None and not (field.converter.ordered and field.converter.label != "time"):
+                found[attribute.name] = None
+    return tuple(found)
+
+
 def _plan(
     spec: ReadSpec,
     table: TableSchema,
@@ -337,6 +349,7 @@ def _plan(
         index=route.index.name if route.index is not None else None,
         index_kind=route.index.kind.value if route.index is not None else None,
         order=tuple(attribute.name for attribute in route.keys.sort),
+        unordered=_unordered(spec.read_models, route),
         descending=spec.descending,
         key_conditions=route.key_conditions,
         sort_conditions=route.sort,

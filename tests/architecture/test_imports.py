@@ -71,8 +71,8 @@ TRACKED = "import gc; gc.collect(); print(len(gc.get_objects()))"
 
 OWN_MODULES = 138
 """Those of the package that a first session was counted to load; a tenth more fails."""
-TRACKED_OBJECTS = 8_500
-"""What a first session may add for a full garbage collection to walk to what FastAPI has loaded; it adds 7,800."""
+TRACKED_OBJECTS = 7_800
+"""What a first session was counted to add for a garbage collection to walk to what FastAPI has; a tenth more fails."""
 UNNEEDED = {
     *("aiobotocore", "botocore", "boto3", "aiohttp", "yarl", "multidict", "attr", "anyio", "sniffio", "uvloop"),
     *("httpx", "requests", "urllib3", "typer", "click", "rich", "moto", "flask", "pytest", "hypothesis", "fastapi"),
@@ -224,7 +224,7 @@ def test_a_first_session_loads_few_modules_and_no_rooms_that_it_does_not_enter()
 def test_a_first_session_adds_few_objects_for_the_garbage_collector_to_walk() -> None:
     counts = told_by("import asyncio, fastapi", TRACKED, REFUSED, GIVEN, TRACKED)
     before, after = (int(*counts[each]) for each in (0, -1))
-    assert after - before <= TRACKED_OBJECTS
+    assert after - before <= TRACKED_OBJECTS * 1.1
 
 
 def test_aiobotocores_classes_are_loaded_by_who_names_them() -> None:

@@ -99,7 +99,7 @@ class _InForm(Converter):
     def ordered(self) -> bool:
         """Whether those of some values are; of numbers, where none is known, it is taken for granted."""
         if not self._samples:
-            return self.tags == {"N"}
+            return self.tags <= {"N"}
         try:
             stored = [order_key(self.encode(sample)) for sample in self._samples]
         except EncodeError:

@@ -22,7 +22,8 @@ from dynamap_async.errors import DecodeError, EncodeError, ExpressionError
 from dynamap_async.wire import AttributeValue, Tag
 
 _NULL: Final[frozenset[Tag]] = frozenset(("NULL",))
-_REFUSED: Final[frozenset[Tag]] = CONTAINERS | {"S"}
+_TEXT: Final[frozenset[Tag]] = frozenset(("S",))
+_REFUSED: Final[frozenset[Tag]] = CONTAINERS | _TEXT
 """The stored types of values that converters may refuse, instead of leaving them to Pydantic."""
 
 

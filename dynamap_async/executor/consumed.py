@@ -85,8 +85,8 @@ def reports(answer: Body) -> tuple[dict[str, Any], ...]:
     # Of a single operation there is one entry, of a batch or a transaction a list.
     if isinstance(given, dict):
         return (cast("dict[str, Any]", given),)
-    listed: list[Any] = given if isinstance(given, list) else []
-    return tuple([each for each in listed if isinstance(each, dict)])
+    listed = cast("list[object]", given) if isinstance(given, list) else []
+    return tuple([cast("dict[str, Any]", each) for each in listed if isinstance(each, dict)])
 
 
 def reported_units(answer: Body) -> float | None:

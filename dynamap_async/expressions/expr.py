@@ -75,7 +75,9 @@ class Readable(Generic[T_co]):
                     f"begins_with() needs a field that is stored as text or binary data, and {path} holds "
                     f"{path.converter.label}"
                 )
-        stored = _part(path, "begins_with", encode_any, wanted) if isinstance(wanted, str | bytes) else {}
+        stored: AttributeValue = {}
+        if isinstance(wanted, str | bytes):
+            stored = _part(path, "begins_with", encode_any, wanted)
         if path.converter.tags.isdisjoint(stored):
             raise ExpressionError(f"{path}.begins_with(): {refusal(_part_of(path.converter), wanted).reason}")
         return Function("begins_with", path, (Value(stored),))

@@ -416,7 +416,7 @@ def _texts_in(stored: Any) -> Iterator[str]:
     if isinstance(stored, str):
         yield stored
     elif isinstance(stored, list):
-        for each in stored:
+        for each in cast("list[object]", stored):
             yield from _texts_in(each)
     elif isinstance(stored, dict):
         for name, each in cast("dict[str, Any]", stored).items():

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import orjson
 from pydantic import BaseModel
@@ -314,7 +314,7 @@ def _read_again(stored: WireItem, definition: Definition[Any]) -> Mapping[str, A
     codec = definition.items
     try:
         present = stored if codec.upgrades is None else codec.upgrades.upgraded(stored)
-        read: Mapping[str, Any] = vars(codec.validated(codec.values(present)))
+        instance = cast("BaseModel", codec.validated(codec.values(present)))
     except Exception:  # noqa: BLE001 - whatever the model's own code raises: it was pickled by other code
         return {field.name: field.of_stored(stored[field.stored]) for field in definition.key_fields()}
-    return read
+    return vars(instance)

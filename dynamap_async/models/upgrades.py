@@ -234,12 +234,12 @@ def _value(stored: AttributeValue) -> Any:
 
 def _as_now(value: Any) -> Any:
     """Return a plain value as it is now, whatever is changed in place later."""
-    kind = type(value)
+    kind = value.__class__
     if kind is dict:
         return {name: _as_now(each) if type(each) in _CHANGEABLE else each for name, each in value.items()}
     if kind is list:
         return [_as_now(each) if type(each) in _CHANGEABLE else each for each in value]
-    return kind(value) if kind is set else value
+    return {*value} if kind is set else value
 
 
 def stored_form(value: Any, name: str) -> AttributeValue | None:

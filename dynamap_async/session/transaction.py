@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, cast, overload
 
 from dynamap_async.errors import OperationError, SessionStateError
 from dynamap_async.errors.habits import EnteredByAsyncWith
@@ -343,7 +343,7 @@ class Transaction(EnteredByAsyncWith):
         self._check()
         self._empty.check_one_more(self._actions, action)
         self._actions.append(action)
-        return _RECORDED  # type: ignore[return-value]  # None to checkers, so that they refuse to await it
+        return cast("None", _RECORDED)  # None to checkers, so that they refuse to await it
 
     def _check(self) -> None:
         if not self._open:

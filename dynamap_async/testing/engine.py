@@ -93,7 +93,8 @@ class Engine(ABC):
             settings: further arguments of ``Session``, such as ``table_prefix``; they win over the engine's own.
         """
         connection, others = of_connection(settings)
-        return Session(**{"transport": self.transport(**connection)} | others)
+        arguments: dict[str, Any] = {"transport": self.transport(**connection), **others}
+        return Session(**arguments)
 
     def transport(self, **connection: Any) -> WireTransport:
         """Return a transport to this engine, not yet open, for ``Session(transport=...)``.

@@ -77,11 +77,11 @@ class Prepared:
         Other sessions do what is not the test's own, so that faults, statistics and the log are of the test only. All
         send through one transport, which is opened once. It may be entered in one task and left in another.
         """
-        connection, settings = of_connection(self.settings)
+        connection, own = of_connection(self.settings)
         engine = self.place.started((self.place.connection | connection)["endpoint_url"])
-        keeps = engine is not None and not connection and settings.keys().isdisjoint(("table_prefix", "table_names"))
+        keeps = engine is not None and not connection and own.keys().isdisjoint(("table_prefix", "table_names"))
         tables = (self.place.tables.take(self.models) if keeps else None) or Kept(f"t{uuid4().hex[:12]}-", {})
-        settings = {"table_prefix": tables.prefix, "clock": self.clock, **settings}
+        settings: dict[str, Any] = {"table_prefix": tables.prefix, "clock": self.clock, **own}
         observers = _several(settings.pop("observer", ()))
         transport = self.place.transport(**connection)
         keys = dict(tables.keys)

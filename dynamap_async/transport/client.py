@@ -119,7 +119,8 @@ class ClientTransport:
             ) from error
         except _LOST_ANSWERS as error:
             meta: Any = self._client.meta
-            place = f"{urlsplit(meta.endpoint_url).netloc} (region {meta.region_name!r})"
+            host: str = urlsplit(str(meta.endpoint_url)).netloc
+            place = f"{host} (region {meta.region_name!r})"
             raise transport_error(error, request, place) from error
         except BotoCoreError as error:
             raise ConfigurationError(f"{place_of(request)}: the client cannot send it: {error}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations  # aiobotocore, which the annotations name, i
 
 import sys
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from dynamap_async.config import Credentials
 from dynamap_async.dataclass import dataclass
@@ -102,13 +102,14 @@ def check_config(config: Any) -> None:
                 f"AioConfig({name}={text!r}): give a text without line breaks and control characters; it is sent in "
                 "a header"
             )
-    proxies: Any = config.proxies
-    if proxies is not None and not (isinstance(proxies, dict) and all(map(_is_text_or_none, proxies.values()))):
+    proxies = cast("object", config.proxies)
+    addresses = cast("dict[object, object]", proxies).values() if isinstance(proxies, dict) else ()
+    if proxies is not None and not (isinstance(proxies, dict) and all(map(_is_text_or_none, addresses))):
         # They are not shown: an address may hold a password.
         raise ConfigurationError('AioConfig(proxies=...): give a dict such as {"https": "http://proxy:3128"}')
     certificate: Any = config.client_cert
-    paths = certificate if isinstance(certificate, tuple) and len(certificate) == 2 else (certificate,)
-    if not all(map(_is_text_or_none, paths)):
+    parts = cast("tuple[Any, ...]", certificate) if isinstance(cast("object", certificate), tuple) else ()
+    if not (all(map(_is_text_or_none, parts)) if len(parts) == 2 else _is_text_or_none(certificate)):
         raise ConfigurationError(
             f"AioConfig(client_cert={certificate!r}): give the path of a file, or a tuple of those of the certificate "
             "and its key"

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import socket
 import ssl
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
 
 import orjson
 
@@ -123,7 +124,11 @@ def unsendable(request: Request, error: TypeError) -> EncodeError:
 
 def _without_json(part: Any) -> tuple[str | int, ...]:
     """Return where in a part of a request the first value is that has no form in JSON."""
-    inner: Any = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    inner: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(part, dict):
+        inner = cast("Mapping[str, Any]", part).items()
+    elif isinstance(part, list):
+        inner = enumerate(cast("list[object]", part))
     for name, value in inner:
         try:
             orjson.dumps({name: value} if isinstance(name, str) else value)

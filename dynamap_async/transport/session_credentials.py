@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from botocore.credentials import RefreshableCredentials
 from botocore.exceptions import SSOError, TokenRetrievalError
@@ -106,7 +106,7 @@ class SessionCredentials:
 
     async def _frozen_of(self, source: Any) -> Any:
         """Return what a source of aiobotocore's holds. What has expired, or was never fetched, is waited for."""
-        renewable = isinstance(source, RefreshableCredentials)
+        renewable: bool = isinstance(cast("object", source), RefreshableCredentials)
         if source is not self._source:
             self._source = source
             self._due_seconds = source._advisory_refresh_timeout if renewable else 0.0  # noqa: SLF001
@@ -142,7 +142,7 @@ class SessionCredentials:
         return await self.current() != rejected
 
     @contextlib.asynccontextmanager
-    async def _asking(self) -> AsyncIterator[None]:
+    async def _asking(self) -> AsyncGenerator[None]:
         """Bound the time of a provider, and tell what stands in its way."""
         try:
             async with asyncio.timeout(_LONGEST_SECONDS):

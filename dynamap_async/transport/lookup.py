@@ -73,6 +73,10 @@ def _resolved(connection: Connection) -> ConnectionSettings:
     )
 
 
+_WITHOUT_END_SECONDS: Final = 1e9
+"""Thirty years."""
+
+
 def _session(connection: Connection) -> Any:
     if connection.aio_session is not None:
         return connection.aio_session
@@ -87,8 +91,8 @@ def _config(connection: Connection, session: Any) -> Any:
         if layer is not None:
             config = _merged(config, layer)
     check_config(config)
-    if config.connector_args["keepalive_timeout"] == inf:  # as None is, and aiohttp cannot reckon with it
-        config.connector_args = {**config.connector_args, "keepalive_timeout": None}
+    if config.connector_args["keepalive_timeout"] in (None, inf):  # aiohttp can reckon with neither
+        config.connector_args = {**config.connector_args, "keepalive_timeout": _WITHOUT_END_SECONDS}
     return config
 
 

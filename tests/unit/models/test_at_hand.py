@@ -185,4 +185,5 @@ def test_an_older_item_takes_few_calls_beside_its_upgrades(read: Any, noting_cal
     with noting_calls(count):
         read(*page)
     upgrades, looks = 2, 8
-    assert calls / len(page) < upgrades + looks + 7  # by way of stored forms 40
+    # One call more with an older Pydantic; by way of stored forms it is 40.
+    assert calls / len(page) < upgrades + looks + 8

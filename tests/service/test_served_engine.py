@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import boto3
@@ -152,7 +152,8 @@ def test_native_engine_ends_when_the_program_that_started_it_is_killed(folder, n
         port = int(re.search(r"http://127\.0\.0\.1:(\d+)", told)[1])
         with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
             process.kill()
-            assert connection.recv(1) == b""  # its system closed it
+            with suppress(ConnectionResetError):  # so ends one that the engine had not accepted yet
+                assert connection.recv(1) == b""
 
 
 def test_tables_are_filled_from_files_and_functions(folder):

@@ -23,12 +23,13 @@ from dynamap_async.events import Observer
 from dynamap_async.executor.accounts import Account
 from dynamap_async.executor.admission import Admission, Declared
 from dynamap_async.executor.anyio_scopes import deadline_source, shielded
+from dynamap_async.executor.attempts import Attempts
 from dynamap_async.executor.batches import ReadRules, Rules, WriteRules
 from dynamap_async.executor.calls import Apart, Chunk, Measure, json_size
 from dynamap_async.executor.lanes import Lane
 from dynamap_async.executor.ledger import Ledger, Observers
 from dynamap_async.executor.retry import Retries, attempts_in_turn
-from dynamap_async.executor.singles import Attempts, Singles
+from dynamap_async.executor.singles import Singles
 from dynamap_async.executor.slots import Slots
 from dynamap_async.request import AnswerFilter, Positions, Request
 from dynamap_async.statistics import Statistics

@@ -62,8 +62,6 @@ if TYPE_CHECKING:
         text_size,
         value_size,
     )
-    from dynamap_async.codec.straight_decoding import StraightPages
-    from dynamap_async.codec.straight_encoding import StraightEncoder, straight_encoder
     from dynamap_async.codec.time_patterns import TimePattern
     from dynamap_async.codec.unions import Union, optional, tagged_union, union_of
 
@@ -91,8 +89,6 @@ __all__ = [
     "Omissions",
     "SeveralForms",
     "StoredForm",
-    "StraightEncoder",
-    "StraightPages",
     "TimePattern",
     "TimeText",
     "Union",
@@ -142,7 +138,6 @@ __all__ = [
     "secret",
     "set_of",
     "stored_as",
-    "straight_encoder",
     "tagged_union",
     "text",
     "text_size",
@@ -183,8 +178,6 @@ _HOMES: Final = {
         "KeyRole binary_size check_item check_key_value check_value item_json item_size number_size text_size "
         "value_size"
     ),
-    "straight_decoding": "StraightPages",
-    "straight_encoding": "StraightEncoder straight_encoder",
     "time_patterns": "TimePattern",
     "unions": "Union optional tagged_union union_of",
 }

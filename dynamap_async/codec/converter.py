@@ -45,8 +45,7 @@ UsualKind: TypeAlias = Literal[
 class Usual(NamedTuple):
     """Which values of a type are usual, and what is stored for them: the same as ``encode`` gives.
 
-    Of this ``codec.straight_encoding`` writes expressions, and the native codec is told it. All other values are given
-    to ``encode``.
+    The native codec is told this. All other values are given to ``encode``.
     """
 
     kind: UsualKind

@@ -1,4 +1,4 @@
-"""What decoders do, as data, for ``codec.straight_decoding``, which writes expressions of it, and the native codec.
+"""What decoders do, as data, for the native codec.
 
 A decoder of a type that stored values have a form for carries its description. Of any other, and of all that do not
 have one, it is known only that it can be called.

@@ -15,7 +15,6 @@ from dynamap_async.codec.converter import Converter, FieldEncoding, Usual, one_d
 from dynamap_async.codec.decoder_forms import Decode, Form, described
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.plain import decode_any, encode_any
-from dynamap_async.codec.straight_decoding import StraightPages
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
@@ -256,12 +255,9 @@ def _add_extras(
 
 def _decoder(fields: Sequence[Field], *, keep: bool) -> Decode:
     plan = {field.stored: (field.name, field.converter.decode) for field in fields}
-    straight = StraightPages(plan, (), drops=False)
 
     def decode(value: Any) -> dict[str, Any]:
-        stored = value["M"]
-        alone = straight.decode_one(stored)
-        return _decode_each(stored, plan, keep=keep) if alone is None else alone
+        return _decode_each(value["M"], plan, keep=keep)
 
     return decode
 

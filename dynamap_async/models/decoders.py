@@ -11,7 +11,6 @@ from dynamap_async.codec import (
     Decode,
     Members,
     NativeDecode,
-    StraightPages,
     decode_any,
     native_decoder,
     omit,
@@ -78,7 +77,6 @@ class FieldDecoders:
         self._readable = frozenset(readable)
         self._given: Final = given or {}
         self._members.update(self._given)
-        self._straight = StraightPages(self._members, self._absent, drops=not takes_extras, passed_over=version)
 
     @property
     def computes(self) -> bool:
@@ -132,7 +130,7 @@ class FieldDecoders:
         if unknown:
             omit(unknown)
         pairs = zip(items, found, strict=True)
-        page = [self._decoded_singly(plain(item)) if values is None else values for item, values in pairs]
+        page = [self._decoded(plain(item)) if values is None else values for item, values in pairs]
         return self._completed(page) if self._read_back else page
 
     def _of_wire(self, items: Sequence[WireItem]) -> list[dict[str, Any]]:
@@ -141,9 +139,7 @@ class FieldDecoders:
             stored = list(map(plain, items))
         if self._shards.of:
             stored = [self._shards.removed(item) for item in stored]
-        page = self._straight.decode(stored)
-        if page is None:
-            page = [self._decoded_singly(item) for item in stored]
+        page = [self._decoded(item) for item in stored]
         return self._completed(page) if self._read_back else page
 
     def _completed(self, page: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -163,13 +159,9 @@ class FieldDecoders:
         mark = None if self._version is None else (self._version, present)
         return native_decoder(members, mutable, self.absent, drops=not self._takes_extras, mark=mark)
 
-    def _decoded_singly(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    def _decoded(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         """Return field name -> value of one item without shards; DecodeError for a malformed one."""
-        page = self._straight.decode((item,))
-        if page is not None:
-            return page[0]
         values = self.one_by_one(item)
-        self._straight.give_up(item)
         for name, attribute, make in self._absent:
             if attribute not in item:
                 values[name] = make()

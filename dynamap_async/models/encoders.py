@@ -13,7 +13,7 @@ from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.wire import AttributeValue, WireItem
 
 if TYPE_CHECKING:
-    from dynamap_async.codec import NativeEncode, StraightEncoder
+    from dynamap_async.codec import NativeEncode
 
 _NULL: Final[AttributeValue] = {"NULL": True}
 _SETS: Final[tuple[type[Any], ...]] = (set, frozenset)
@@ -43,10 +43,6 @@ class FieldEncoders:
     def _by_name(self) -> Mapping[str, tuple[str, Encode]]:
         return {name: (stored, encode) for name, stored, encode in self._members}
 
-    @cached_property
-    def _straight(self) -> StraightEncoder:
-        return codec.straight_encoder(self._model, self._encodings)
-
     def native(self, *, marker: WireItem, kept: Collection[str]) -> NativeEncode | None:
         """Return what encodes all fields to JSON; see ``native_encoder``."""
         return codec.native_encoder(self._encodings, marker=marker, kept=kept)
@@ -57,17 +53,13 @@ class FieldEncoders:
         Raises:
             EncodeError: a value is missing or cannot be stored; the error names the model and the field.
         """
-        try:
-            return self._straight(values)
-        except (EncodeError, KeyError, RecursionError):
-            return self.one_by_one(values)
+        return self._encoded(self._members, values)
 
-    def one_by_one(self, values: Mapping[str, Any]) -> WireItem:
-        """Return the attributes of all fields, encoded one by one: slower, but errors name the field."""
+    def _encoded(self, members: Sequence[tuple[str, str, Encode]], values: Mapping[str, Any]) -> WireItem:
         found: WireItem = {}
         name = ""
         try:
-            for name, stored, encode in self._members:
+            for name, stored, encode in members:
                 value = encode(values[name])
                 if value is not None:
                     found[stored] = value
@@ -83,21 +75,7 @@ class FieldEncoders:
         Raises:
             EncodeError: a value cannot be stored; the error names the model and the field.
         """
-        if len(values) >= len(self._members):
-            try:
-                return self._straight(values)
-            except (EncodeError, KeyError, RecursionError):
-                pass  # one is missing after all, or its own error is raised below
-        found: WireItem = {}
-        for name, stored, encode in self._members:
-            if name in values:
-                try:
-                    value = encode(values[name])
-                except EncodeError as error:
-                    raise error.at(name, model=self._model) from error.__cause__
-                if value is not None:
-                    found[stored] = value
-        return found
+        return self._encoded([member for member in self._members if member[0] in values], values)
 
     def with_zoneless(self, values: Mapping[str, Any], texts: Callable[[str], Container[str]]) -> WireItem:
         """Return the attributes of those fields that have a value, of which some times may have no zone.

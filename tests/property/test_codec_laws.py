@@ -15,10 +15,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dynamap_async import codec
-from dynamap_async.codec import Converter, StraightPages
+from dynamap_async.codec import Converter
 from dynamap_async.codec.forms import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT
 from dynamap_async.errors import EncodeError
-from dynamap_async.native import ACTIVE
+from dynamap_async.native import ACTIVE, NATIVE
 
 quick = settings(deadline=None, max_examples=100)
 
@@ -192,18 +192,20 @@ def test_any_nesting_of_converters_round_trips(data):
     assert case.converter.decode(stored) == value
 
 
+@pytest.mark.skipif(not ACTIVE, reason="the native codec was not built, or is turned off")
 @given(data=st.data())
 @settings(deadline=None, max_examples=100)
-def test_items_are_decoded_together_as_each_is_alone(data):
+def test_native_decoding_gives_what_the_converter_gives_or_nothing(data):
     case = data.draw(CASES)
     stored = [case.converter.encode(value) for value in data.draw(st.lists(case.values, min_size=1, max_size=4))]
-    usual = [case.converter.decode(value) for value in stored]
-    straight = StraightPages({"a": ("x", case.converter.decode)}, (), drops=False)
-    assert straight.decode([{"a": value} for value in stored]) == [{"x": value} for value in usual]
-    stored[0] = codec.encode_any(data.draw(PLAIN))  # often of another form
-    for _ in "misfit", "misfit again", "and after that":
-        together = straight.decode([{"a": value} for value in stored])
-        assert together is None or together == [{"x": case.converter.decode(value)} for value in stored]
+    stored.append(codec.encode_any(data.draw(PLAIN)))  # often of another form
+    reader = NATIVE.answer_reader(orjson.dumps({"Items": [{"a": value} for value in stored]}), orjson.loads)
+    assert reader.read(2**30)
+    found, _, _ = codec.native_decoder({"a": ("x", case.converter.decode, None)}, (), (), drops=False)(
+        reader.answer["Items"]
+    )
+    for value, values in zip(stored, found, strict=True):
+        assert values is None or values == {"x": case.converter.decode(value)}
 
 
 def outcome(encode, value):
@@ -211,16 +213,6 @@ def outcome(encode, value):
         return encode(value)
     except EncodeError:
         return EncodeError
-
-
-@given(data=st.data())
-@settings(deadline=None, max_examples=100)
-def test_straight_encoding_gives_what_the_converter_gives_or_fails_too(data):
-    case, other = data.draw(CASES), data.draw(CASES)
-    straight = codec.straight_encoder("Thing", [codec.FieldEncoding("value", "value", case.converter)])
-    for value in (data.draw(case.values), data.draw(other.values), data.draw(PLAIN), data.draw(st.floats())):
-        expected = outcome(case.converter.encode, value)
-        assert outcome(lambda value: straight({"value": value})["value"], value) == expected
 
 
 @pytest.mark.skipif(not ACTIVE, reason="the native codec was not built, or is turned off")

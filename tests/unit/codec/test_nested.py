@@ -1,3 +1,4 @@
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -5,7 +6,6 @@ from typing import Any
 import pytest
 
 from dynamap_async import codec
-from dynamap_async.codec import FieldEncoding, straight_encoder
 from dynamap_async.errors import DecodeError, EncodeError
 
 
@@ -96,14 +96,6 @@ SHELF = codec.nested_of(
 
 
 @pytest.mark.parametrize(
-    "encode",
-    [
-        SHELF.encode,
-        lambda shelf: straight_encoder("Shelf", [FieldEncoding("shelf", "s", SHELF)])({"shelf": shelf})["s"],
-    ],
-    ids=["alone", "straight"],
-)
-@pytest.mark.parametrize(
     ("shelf", "sets"),
     [
         (Shelf(), {"others": {"L": []}}),
@@ -111,8 +103,8 @@ SHELF = codec.nested_of(
         (Shelf(others={"x"}), {"others": {"SS": ["x"]}}),
     ],
 )
-def test_an_empty_set_is_left_out_where_its_field_says_so(encode, shelf, sets):
-    assert encode(shelf) == {"M": {"name": {"S": "a"}, **sets}}
+def test_an_empty_set_is_left_out_where_its_field_says_so(shelf, sets):
+    assert SHELF.encode(shelf) == {"M": {"name": {"S": "a"}, **sets}}
     assert SHELF.whole.encode(Shelf())["M"].keys() == {"name", "t", "others"}
 
 
@@ -188,6 +180,72 @@ def test_deferred_converter_is_resolved_once():
     assert calls == []
     assert [reference.encode("a"), reference.encode("b"), reference.decode({"S": "c"})] == [{"S": "a"}, {"S": "b"}, "c"]
     assert calls == [1]
+
+
+def counting(calls):
+    """Return a converter of ints that notes what it converts."""
+    whole = codec.integer()
+    return codec.Converter(
+        label="int",
+        tags=whole.tags,
+        encode=lambda value: calls.append(value) or whole.encode(value),
+        decode=lambda value: calls.append(value) or whole.decode(value),
+    )
+
+
+def test_a_nested_value_that_cannot_be_stored_is_encoded_once_at_each_level():
+    calls = []
+    reference = codec.Deferred("Node", lambda: node)
+    fields = [codec.Field("value", "value", counting(calls)), codec.Field("next", "next", codec.optional(reference))]
+    node = codec.nested_of("Node", fields, accepts=(Node,), in_dict=True)
+    value = Node("seven")
+    for _ in range(20):
+        value = Node(1, value)
+    with pytest.raises(EncodeError) as found:
+        node.encode(value)
+    assert found.value.path == (*["next"] * 20, "value")
+    assert len(calls) == 21
+
+
+def test_a_nested_value_that_does_not_fit_is_not_decoded_twice_at_each_level():
+    calls = []
+    reference = codec.Deferred("Node", lambda: node)
+    fields = [codec.Field("value", "value", counting(calls)), codec.Field("next", "next", codec.optional(reference))]
+    node = codec.nested_of("Node", fields, accepts=(Node,))
+    stored = {"M": {"next": {"NULL": True}, "value": {"S": "x"}}}
+    for _ in range(20):
+        stored = {"M": {"next": stored, "value": {"S": "x"}}}
+    with pytest.raises(DecodeError):
+        node.decode_or_plain(stored)
+    assert len(calls) < 32**2  # not 2**21
+
+
+def omitted(decode):
+    """Return how many members a decoding left out, in a context of its own."""
+    counted = codec.Omissions()
+
+    def count():
+        codec.OMISSIONS.set(counted)
+        decode()
+
+    copy_context().run(count)
+    return counted.number
+
+
+PRICED = {"M": {"n": {"S": "tea"}, "price": {"N": "5"}}}
+PRICED_AND_MORE = {"M": {**PRICED["M"], "unknown": {"S": "x"}}}
+
+
+def test_members_that_are_left_out_are_counted():
+    assert omitted(lambda: [LINE.decode(PRICED), LINE.decode(PRICED_AND_MORE)]) == 1
+
+
+def test_a_decoding_does_not_count_what_another_one_leaves_out():
+    def decode():
+        LINE.decode(PRICED_AND_MORE)
+        assert omitted(lambda: [LINE.decode(PRICED_AND_MORE), LINE.decode(PRICED_AND_MORE)]) == 2
+
+    assert omitted(decode) == 1
 
 
 def test_only_a_model_of_this_library_is_a_document():

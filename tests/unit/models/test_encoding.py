@@ -1,6 +1,5 @@
-"""Values are encoded at once; where that fails, the error names the field, the element or the key."""
+"""Where a value cannot be encoded, the error names the field, the element or the key."""
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -10,9 +9,9 @@ import pytest
 from pydantic import BaseModel
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, SortKey, attr
-from dynamap_async.codec import sizes, straight_encoder
+from dynamap_async.codec import sizes
 from dynamap_async.errors import EncodeError
-from dynamap_async.models import definition_of, encoders, items
+from dynamap_async.models import definition_of, items
 
 
 class Place(BaseModel):
@@ -38,31 +37,6 @@ class Trip(Model, table="trips"):
     mark: Attr[Mark | None] = None
     score: Attr[float] = 0.0
     note: Attr[str | None] = None
-
-
-def test_the_expression_of_a_model_is_made_once_when_its_first_item_is_encoded(monkeypatch):
-    made: list[str] = []
-
-    def counted(label: str, parts: Any) -> Any:
-        made.append(label)
-        return straight_encoder(label, parts)
-
-    monkeypatch.setattr(encoders.codec, "straight_encoder", counted)
-
-    class First(Model, table="holders"):
-        id: PartitionKey[str]
-        place: Attr[Place]
-
-    class Second(Model, table="holders"):
-        id: PartitionKey[str]
-
-    assert made == []
-    for city in ("Rome", "Oslo", 7, "Paris"):
-        item = First.model_construct(id="1", place=Place.model_construct(city=city, streets={}))
-        with pytest.raises(EncodeError, match=r"First\.place\.city") if city == 7 else nullcontext():
-            definition_of(First).items.encode(item)
-    definition_of(Second).items.encode(Second(id="1"))
-    assert made == ["First", "Second"]
 
 
 def test_keys_that_always_fit_are_not_looked_at(monkeypatch):

@@ -142,13 +142,6 @@ def test_unexpected_content_of_the_right_stored_type_is_left_to_the_model(make_m
         assert load(model, key={"S": "k"}, value={"S": "2026/01/01"}).value == date(2026, 1, 1)
 
 
-def test_item_that_is_refused_does_not_slow_down_those_after_it(make_model) -> None:
-    items = definition_of(make_model(str)).items
-    with pytest.raises(ItemValidationError):
-        items.decode([{"key": {"S": "k"}, "value": {"N": "5"}}])
-    assert items.decoders._straight.decode([{"key": {"S": "k"}, "value": {"S": "5"}}]) is not None
-
-
 def with_extras(extra: Any) -> Any:
     class Thing(Model, table="things"):
         model_config = ConfigDict(extra=extra)

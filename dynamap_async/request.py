@@ -8,6 +8,7 @@ from decimal import Context, Decimal
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.dataclass import dataclass
+from dynamap_async.service import DYNAMODB, Service
 from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
 _EXACT: Final = Context(prec=40)  # the usual one rounds to 28 digits, and a number has up to 38
@@ -196,6 +197,9 @@ class Request:
 
     reader: Reader | None = None
     """Reads the item, together with others if they share an answer; None where the caller has to read it."""
+
+    service: Service = DYNAMODB
+    """The service that it goes to."""
 
 
 def tables_of(request: Request) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.events import Event, HotPartition, PaceChanged, RequestHeldUp
 from dynamap_async.executor.calls import Call, Chunk, FinishedExchange
-from dynamap_async.executor.consumed import METERED, Spending, TableOrIndex, is_metered
+from dynamap_async.executor.consumed import Spending, TableOrIndex, is_metered
 from dynamap_async.executor.pacing.estimates import spent_units
 from dynamap_async.executor.pacing.governor import Governor, UnitLimits, described_limits, same_limits
 from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
@@ -303,7 +303,7 @@ class Admission:
             call: who asks for it: one that is urgent is held back by nothing but refusals. None for any.
         """
         governor = self.governor
-        if not (self._knows or governor.governed) or request.operation not in METERED:
+        if not (self._knows or governor.governed) or not is_metered(request):
             return True
         tables = request.tables or (request.table,)
         if self._knows:

@@ -6,7 +6,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Consu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
@@ -15,24 +15,6 @@ from dynamap_async.request import Request
 from dynamap_async.units import read_half_units, write_half_units
 from dynamap_async.wire import Body
 
-_ASKED: Final[Mapping[str, str]] = {
-    "BatchExecuteStatement": "INDEXES",
-    "BatchGetItem": "INDEXES",
-    "BatchWriteItem": "INDEXES",
-    "DeleteItem": "INDEXES",
-    "ExecuteStatement": "INDEXES",
-    "ExecuteTransaction": "INDEXES",
-    "GetItem": "INDEXES",
-    "PutItem": "INDEXES",
-    "Query": "INDEXES",
-    "Scan": "INDEXES",
-    "TransactGetItems": "TOTAL",  # which reads no index
-    "TransactWriteItems": "INDEXES",
-    "UpdateItem": "INDEXES",
-}
-"""Each operation that takes units, and how it is asked for them."""
-METERED: Final = frozenset(_ASKED)
-"""The operations that take units."""
 _PLAIN: Final = {"TableName", "CapacityUnits", "Table"}
 _PLAIN_TABLE: Final = {"CapacityUnits"}
 
@@ -68,12 +50,13 @@ def _spending(table: str, index: str | None, writes: bool, halves: int, local_in
 
 def is_metered(request: Request) -> bool:
     """Return whether a request takes units."""
-    return request.operation in METERED
+    return request.operation in request.service.metered
 
 
 def metered(request: Request) -> Request:
     """Let a request ask what it takes, and return it."""
-    if (asked := _ASKED.get(request.operation)) is not None and "ReturnConsumedCapacity" not in request.body:
+    asked = request.service.metered.get(request.operation)
+    if asked is not None and "ReturnConsumedCapacity" not in request.body:
         # Another body, for this one may be the operation's; another request would cost 2 us (benchmarks: get_one).
         request.body = {"ReturnConsumedCapacity": asked, **request.body}
     return request

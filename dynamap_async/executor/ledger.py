@@ -43,7 +43,6 @@ from dynamap_async.executor.accounts import Account, Counted, HalfUnits, Limits,
 from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.calls import Call, FailedCall, FinishedExchange, Measure, Supposed, divide, json_size
 from dynamap_async.executor.consumed import (
-    METERED,
     Spending,
     TableOrIndex,
     is_metered,
@@ -707,7 +706,7 @@ def _enter(
     operation, tables = request.operation, request.tables
     tallies = book.of(operation, tables) if tables else (book.by_operation[operation, request.table],)
     if spent is None:
-        unreported = operation in METERED
+        unreported = operation in request.service.metered
         for tally in tallies:
             tally.unreported_requests += unreported
     else:

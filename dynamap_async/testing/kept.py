@@ -9,7 +9,6 @@ from typing import Any, Final, TypeAlias
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError, ResourceNotFoundError, ServiceError
-from dynamap_async.executor.consumed import METERED
 from dynamap_async.limits import BATCH_WRITE_REQUESTS
 from dynamap_async.request import Request, about_tables, tables_of
 from dynamap_async.transport import Transport
@@ -85,7 +84,9 @@ class WatchedTransport:
 
     async def send(self, request: Request) -> Body:
         """Send a request, and note what it does."""
-        self.changed_tables = self.changed_tables or (request.writes and request.operation not in METERED)
+        self.changed_tables = self.changed_tables or (
+            request.writes and request.operation not in request.service.metered
+        )
         self._unanswered += 1
         try:
             answer = await self._transport.send(request)

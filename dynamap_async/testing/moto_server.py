@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.service import CONTENT_TYPE
 from dynamap_async.testing.probe import HOST
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _in_account(
                 if isinstance(error, NotImplementedError) and str(error).endswith(_NO_SUCH_OPERATION):
                     status, code = "400 Bad Request", "UnknownOperationException"
                 body = {"__type": code, "message": f"moto failed: {type(error).__name__}: {error}"}
-                headers = [("Content-Type", "application/x-amz-json-1.0")]
+                headers = [("Content-Type", CONTENT_TYPE)]
                 start_response(status, headers, sys.exc_info())
                 return [json.dumps(body).encode()]
 

@@ -3,14 +3,16 @@
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 
+from dynamap_async.service import CONTENT_TYPE, DYNAMODB
+
 HOST = "127.0.0.1"
 """The only address that engines listen on."""
 
-_SCOPE = "probe/20200101/eu-west-1/dynamodb/aws4_request"
+_SCOPE = f"probe/20200101/eu-west-1/{DYNAMODB.signing_name}/aws4_request"
 HEADERS = {
-    "Content-Type": "application/x-amz-json-1.0",
+    "Content-Type": CONTENT_TYPE,
     "X-Amz-Date": "20200101T000000Z",
-    "X-Amz-Target": "DynamoDB_20120810.ListTables",
+    "X-Amz-Target": DYNAMODB.target("ListTables"),
     # Engines read the region from the signature's scope and verify nothing.
     "Authorization": f"AWS4-HMAC-SHA256 Credential={_SCOPE}, SignedHeaders=host, Signature=0",
 }

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from dynamap_async.events import Event, ExchangeEvent, RequestAnswered, RequestSent
-from dynamap_async.executor.consumed import METERED
+from dynamap_async.service import DYNAMODB
 
 
 class RequestLog:
@@ -77,7 +77,7 @@ class RequestLog:
 
     def _assert_units(self, kind: str, units: float, at_most: float) -> None:
         __tracebackhide__ = True
-        silent = [each for each in self._answered if each.operation in METERED and each.read_units is None]
+        silent = [each for each in self._answered if each.operation in DYNAMODB.metered and each.read_units is None]
         if units > at_most or silent:
             unsaid = f", and {len(silent)} answers did not say" if silent else ""
             raise AssertionError(

@@ -25,6 +25,7 @@ from dynamap_async.errors import (
 from dynamap_async.limits import NESTING_LEVELS
 from dynamap_async.native import JSON_ITEM
 from dynamap_async.request import Request, canonical
+from dynamap_async.service import DYNAMODB, Service
 from dynamap_async.transport.failures import damaged
 from dynamap_async.wire import Body
 
@@ -49,7 +50,7 @@ def damage_of(request: Request, answer: Body) -> DamagedResponseError | None:
     """
     if "__type" in answer:
         return _damaged(request, "it is an error, with the status of a success")
-    fault = _JUDGES.get(request.operation, _documented)(request, answer)
+    fault = _JUDGES[request.service].get(request.operation, _documented)(request, answer)
     return None if fault is None else _damaged(request, fault)
 
 
@@ -431,24 +432,26 @@ def _listed(names: Iterable[str]) -> str:
 
 Judge = Callable[[Request, Body], str | None]
 
-_JUDGES: Final[Mapping[str, Judge]] = {
-    "BatchExecuteStatement": _statements,
-    "BatchGetItem": _batch_get,
-    "BatchWriteItem": _batch_write,
-    "CreateBackup": _described("BackupDetails"),
-    "DeleteItem": _write,
-    "DescribeBackup": _described("BackupDescription"),
-    "DescribeContinuousBackups": _described("ContinuousBackupsDescription"),
-    "DescribeTable": _described("Table"),
-    "ExecuteStatement": _statement,
-    "ExecuteTransaction": _statements,
-    "GetItem": _get,
-    "PutItem": _write,
-    "Query": _page,
-    "Scan": _page,
-    "TransactGetItems": _transact_get,
-    "TransactWriteItems": _items_written,
-    "UpdateItem": _write,
+_JUDGES: Final[Mapping[Service, Mapping[str, Judge]]] = {
+    DYNAMODB: {
+        "BatchExecuteStatement": _statements,
+        "BatchGetItem": _batch_get,
+        "BatchWriteItem": _batch_write,
+        "CreateBackup": _described("BackupDetails"),
+        "DeleteItem": _write,
+        "DescribeBackup": _described("BackupDescription"),
+        "DescribeContinuousBackups": _described("ContinuousBackupsDescription"),
+        "DescribeTable": _described("Table"),
+        "ExecuteStatement": _statement,
+        "ExecuteTransaction": _statements,
+        "GetItem": _get,
+        "PutItem": _write,
+        "Query": _page,
+        "Scan": _page,
+        "TransactGetItems": _transact_get,
+        "TransactWriteItems": _items_written,
+        "UpdateItem": _write,
+    }
 }
 """Of operations on items, and of those whose answers need some member; ``_documented`` judges all others."""
 

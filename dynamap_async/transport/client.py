@@ -17,6 +17,7 @@ from botocore.parsers import ResponseParserError
 
 from dynamap_async.errors import ConfigurationError, RequestRejectedError, ServiceError
 from dynamap_async.request import Request
+from dynamap_async.service import DYNAMODB
 from dynamap_async.transport.aio import AioClient
 from dynamap_async.transport.failures import damaged, describe, packed, place_of, transport_error, unsendable
 from dynamap_async.transport.translate import service_error
@@ -77,7 +78,7 @@ class ClientTransport:
         """
         meta: Any = self._client.meta
         name = meta.service_model.service_name
-        if name != "dynamodb":
+        if name != DYNAMODB.client_name:
             raise ConfigurationError(
                 f'the client is for {name!r}, not for DynamoDB; make it with create_client("dynamodb")'
             )

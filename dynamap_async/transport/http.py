@@ -14,6 +14,7 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import CredentialsRejectedError, SessionStateError
 from dynamap_async.native import ACTIVE
 from dynamap_async.request import Request
+from dynamap_async.service import DYNAMODB, Service
 from dynamap_async.transport.answers import read_answer, read_in_pieces
 from dynamap_async.transport.channel import Answer, Channel, NoHostChannel
 from dynamap_async.transport.connection import Connection
@@ -46,9 +47,10 @@ Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_AccessKey.html
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opened:
+    """What the requests to one service are signed with and sent over."""
+
     endpoint: Endpoint
     channel: Channel
-    credentials: CredentialSource
     signer: Signer
 
 
@@ -57,15 +59,16 @@ class _Lookup:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._settings: ConnectionSettings | None = None
+        self._settings: dict[Service, ConnectionSettings] = {}
 
-    async def settings(self) -> ConnectionSettings:
-        found = self._settings
+    async def settings(self, service: Service) -> ConnectionSettings:
+        """Return the settings with which a service is reached."""
+        found = self._settings.get(service)
         if found is None:
             found = complete_settings(self.connection)
             if found is None or found.endpoint.encrypted:
-                found = await asyncio.to_thread(look_up, self.connection, found)
-            self._settings = found
+                found = await asyncio.to_thread(look_up, self.connection, service, found)
+            self._settings[service] = found
         return found
 
 
@@ -129,7 +132,10 @@ class WireTransport:
         self._lookup = _Lookup(connection)
         self._longest_connect_seconds = attempt_timeout_seconds / 2
         self._clock = ServerClock()
-        self._opened: _Opened | None = None
+        self._credentials: CredentialSource | None = None
+        """Who asks, of every service; None where the transport is not open."""
+        self._opened: dict[Service, _Opened] = {}
+        self._opening = asyncio.Lock()
         self._max_connections = DEFAULT_CONNECTIONS
         self._leaves_items = False
 
@@ -139,7 +145,7 @@ class WireTransport:
         return self._max_connections
 
     def __repr__(self) -> str:
-        opened = self._opened
+        opened = self._opened.get(DYNAMODB)
         way = "not open" if opened is None else f"to {opened.endpoint.url} over {opened.channel.name}"
         return f"<{type(self).__name__} {way}>"
 
@@ -156,7 +162,8 @@ class WireTransport:
         It has connections of its own.
         """
         other = copy.copy(self)
-        other._clock, other._opened = ServerClock(), None  # noqa: SLF001 - another of the same class
+        other._clock, other._opening = ServerClock(), asyncio.Lock()  # noqa: SLF001 - another of the same class
+        other._credentials, other._opened = None, {}  # noqa: SLF001 - likewise
         return other
 
     async def open(self) -> None:
@@ -165,22 +172,16 @@ class WireTransport:
         Raises:
             ConfigurationError: one of them is missing or cannot be used.
         """
-        settings = await self._lookup.settings()
+        settings = await self._lookup.settings(DYNAMODB)
         credentials = credential_source(self._lookup.connection, settings)
         try:
             await credentials.current()
-            channel = await open_channel(settings, self._longest_connect_seconds)
+            self._opened[DYNAMODB] = await self._open_service(DYNAMODB)
         except BaseException:
             await credentials.close()
             raise
-        endpoint = settings.endpoint
         self._max_connections = settings.config.max_pool_connections
-        self._opened = _Opened(
-            endpoint=endpoint,
-            channel=channel,
-            credentials=credentials,
-            signer=Signer(region=endpoint.region, host=endpoint.host, path=endpoint.path),
-        )
+        self._credentials = credentials
 
     async def send(self, request: Request) -> Body:
         """Send the request and return the answer's JSON object.
@@ -195,16 +196,17 @@ class WireTransport:
             ConfigurationError: credentials could not be refreshed.
             SessionStateError: the transport is not open.
         """
-        opened = self._opened
-        if opened is None:
+        credentials = self._credentials
+        if credentials is None:
             raise SessionStateError("the transport is not open: await open() before send()")
+        opened = self._opened.get(request.service) or await self._opened_now(request.service)
         try:
             body = orjson.dumps(request.body)
         except TypeError as error:
             raise unsendable(request, error) from None
         remedied = False
         while True:
-            used = opened.credentials.fixed or await opened.credentials.current()
+            used = credentials.fixed or await credentials.current()
             headers = opened.signer.sign(used, request.operation, body, self._clock.now())
             try:
                 answer = await opened.channel.post(headers, body)
@@ -215,25 +217,47 @@ class WireTransport:
                     return read_answer(request, answer, leaves_items=self._leaves_items)
                 return await in_turns(read_in_pieces(request, answer, leaves_items=self._leaves_items))
             except CredentialsRejectedError as error:
-                if remedied or not await self._remedied(opened, error, answer, used):
+                if remedied or not await self._remedied(credentials, error, answer, used):
                     error.args = tuple(_without_secrets(str(each), used) for each in error.args)
                     raise
             remedied = True
 
     async def close(self) -> None:
         """Close all connections; credentials and sessions that the user brought stay as they are."""
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            try:
-                await opened.credentials.close()
-            finally:
-                await opened.channel.close()
+        credentials, self._credentials = self._credentials, None
+        opened, self._opened = self._opened, {}
+        try:
+            if credentials is not None:
+                await credentials.close()
+        finally:
+            for each in opened.values():
+                await each.channel.close()
+
+    async def _opened_now(self, service: Service) -> _Opened:
+        """Get ready for a service other than DynamoDB, when the first request goes to it."""
+        async with self._opening:
+            if service not in self._opened:
+                opened = await self._open_service(service)
+                if self._credentials is None:
+                    await opened.channel.close()
+                    raise SessionStateError("the transport was closed before the request was sent")
+                self._opened[service] = opened
+            return self._opened[service]
+
+    async def _open_service(self, service: Service) -> _Opened:
+        settings = await self._lookup.settings(service)
+        endpoint = settings.endpoint
+        return _Opened(
+            endpoint=endpoint,
+            channel=await open_channel(settings, self._longest_connect_seconds),
+            signer=Signer(service, region=endpoint.region, host=endpoint.host, path=endpoint.path),
+        )
 
     async def _remedied(
-        self, opened: _Opened, error: CredentialsRejectedError, answer: Answer, used: Credentials
+        self, credentials: CredentialSource, error: CredentialsRejectedError, answer: Answer, used: Credentials
     ) -> bool:
         if error.service_code in EXPIRED_CODES:
-            return await opened.credentials.renew(used)
+            return await credentials.renew(used)
         return error.service_code in CLOCK_CODES and self._clock.correct(answer.headers.get("date"))
 
 
@@ -247,11 +271,12 @@ def _without_secrets(message: str, used: Credentials) -> str:
     return message
 
 
-def look_up(connection: Connection, complete: ConnectionSettings | None) -> ConnectionSettings:
+def look_up(connection: Connection, service: Service, complete: ConnectionSettings | None) -> ConnectionSettings:
     """Look up what the connection leaves open. Blocks: it reads files, and may load aiobotocore.
 
     Args:
         connection: where DynamoDB is and who asks.
+        service: the service that is to be reached.
         complete: what lacks nothing but how to encrypt, if that is so.
 
     Raises:
@@ -263,7 +288,7 @@ def look_up(connection: Connection, complete: ConnectionSettings | None) -> Conn
         return settings
     from dynamap_async.transport.lookup import resolve_settings
 
-    return resolve_settings(connection)
+    return resolve_settings(connection, service)
 
 
 async def open_channel(settings: ConnectionSettings, longest_connect_seconds: float) -> Channel:

@@ -20,6 +20,7 @@ from aiobotocore.session import AioSession
 from botocore.exceptions import BotoCoreError
 
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.service import Service
 from dynamap_async.transport import aiohttp_channel, session_class, session_credentials
 from dynamap_async.transport.connection import Connection, check_config
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
@@ -37,26 +38,26 @@ _httpsession: Any = botocore.httpsession
 _utils: Any = botocore.utils
 
 
-def resolve_settings(connection: Connection) -> ConnectionSettings:
-    """Return the settings of a connection. Blocks.
+def resolve_settings(connection: Connection, service: Service) -> ConnectionSettings:
+    """Return the settings with which a connection reaches a service. Blocks.
 
     Raises:
         ConfigurationError: something is missing, contradictory or unreadable; the message says what to do.
     """
     try:
-        return _resolved(connection)
+        return _resolved(connection, service)
     except (BotoCoreError, ValueError, OSError) as error:
         raise ConfigurationError(f"the AWS configuration cannot be used: {error}") from error
 
 
-def _resolved(connection: Connection) -> ConnectionSettings:
+def _resolved(connection: Connection, service: Service) -> ConnectionSettings:
     session = _session(connection)
     config = _config(connection, session)
     region = resolve_region(connection.region, config, session)
     if connection.aio_session is None:
         # Otherwise assuming a role would go to the global STS host.
         session.set_config_variable("region", region)
-    endpoint = resolve_endpoint(connection.endpoint_url, region, config, session)
+    endpoint = resolve_endpoint(service, connection.endpoint_url, region, config, session)
     verify = _verify(session) if endpoint.encrypted else True
     proxies = config.proxies if config.proxies is not None else _utils.get_environ_proxies(endpoint.url)
     by_session_class = _needs_session_class(config, proxies, endpoint)
@@ -128,7 +129,6 @@ def _tls(config: Any, verify: str | bool) -> ssl.SSLContext:
 
 _SIGNED_FOR: Final = {"local": "us-east-1"}
 """Region -> the other one that signatures are made for, at the address that AWS's rules give it."""
-_ENVIRONMENT = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 
 
 def resolve_region(given: str | None, config: Any, session: Any) -> str:
@@ -152,8 +152,8 @@ def resolve_region(given: str | None, config: Any, session: Any) -> str:
     return region
 
 
-def resolve_endpoint(given: str | None, region: str, config: Any, session: Any) -> Endpoint:
-    """Return the endpoint: the one given, the configured one, or AWS's own for the region.
+def resolve_endpoint(service: Service, given: str | None, region: str, config: Any, session: Any) -> Endpoint:
+    """Return the endpoint of a service: the one given, the configured one, or AWS's own for the region.
 
     Blocks: finding AWS's own loads the service model. Endpoints of a single account are not used.
 
@@ -162,24 +162,24 @@ def resolve_endpoint(given: str | None, region: str, config: Any, session: Any) 
 
     Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html
     """
-    url = _configured_endpoint(config, session) if given is None else given
+    url = _configured_endpoint(service, config, session) if given is None else given
     if url is None:
-        url, region = asyncio.run(_service_endpoint(region, config, session))
+        url, region = asyncio.run(_service_endpoint(service, region, config, session))
     return to_endpoint(url, region)
 
 
-def _configured_endpoint(config: Any, session: Any) -> str | None:
+def _configured_endpoint(service: Service, config: Any, session: Any) -> str | None:
     """Return the endpoint that the environment or the profile names. botocore's own way to it is a client's alone."""
     ignored = config.ignore_configured_endpoint_urls
     if ignored is None:
         ignored = session.get_config_variable("ignore_configured_endpoint_urls")
     if ignored:
         return None
-    named = (os.environ[name] for name in _ENVIRONMENT if os.environ.get(name))
-    return next(named, None) or _profile_endpoint(session)
+    own = os.environ.get(f"AWS_ENDPOINT_URL_{service.configuration_name.upper()}")
+    return own or os.environ.get("AWS_ENDPOINT_URL") or _profile_endpoint(service, session)
 
 
-def _profile_endpoint(session: Any) -> str | None:
+def _profile_endpoint(service: Service, session: Any) -> str | None:
     profile = session.get_scoped_config()
     services: Any = {}
     if "services" in profile:
@@ -189,11 +189,11 @@ def _profile_endpoint(session: Any) -> str | None:
                 f"the profile names services = {profile['services']}, but AWS's configuration has no section "
                 f"[services {profile['services']}]; add it, or drop the line"
             )
-    own: str | None = services.get("dynamodb", {}).get("endpoint_url") or profile.get("endpoint_url")
+    own: str | None = services.get(service.configuration_name, {}).get("endpoint_url") or profile.get("endpoint_url")
     return own
 
 
-async def _service_endpoint(region: str, config: Any, session: Any) -> tuple[str, str]:
+async def _service_endpoint(service: Service, region: str, config: Any, session: Any) -> tuple[str, str]:
     # A twin, because this runs in a thread of its own while the program may be using the session. It sends nothing, so
     # it needs none of the handlers for that.
     twin: Any = AioSession(include_builtin_handlers=False)
@@ -201,6 +201,6 @@ async def _service_endpoint(region: str, config: Any, session: Any) -> tuple[str
         twin.set_config_variable(name, value)
     # The keys are never used: they keep the client from looking for real ones.
     unused = {"aws_access_key_id": "unused", "aws_secret_access_key": "unused"}
-    async with twin.create_client("dynamodb", region_name=region, config=config, **unused) as client:
+    async with twin.create_client(service.client_name, region_name=region, config=config, **unused) as client:
         named: str = client.meta.region_name
         return client.meta.endpoint_url, _SIGNED_FOR.get(named, named)

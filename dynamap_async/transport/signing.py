@@ -13,14 +13,11 @@ import hmac
 import time
 
 from dynamap_async.config import Credentials
-
-CONTENT_TYPE = "application/x-amz-json-1.0"
-"""The media type of every DynamoDB request and answer."""
+from dynamap_async.service import CONTENT_TYPE, Service
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _BLOCK_BYTES = 64
 """The block of SHA-256, longer than any key derived with it."""
-_TARGET_PREFIX = "DynamoDB_20120810."
 _SIGNED = "content-type;host;x-amz-date;x-amz-target"
 _SIGNED_TEMPORARY = "content-type;host;x-amz-date;x-amz-security-token;x-amz-target"
 
@@ -29,12 +26,15 @@ class Signer:
     """Signs the requests to one endpoint.
 
     Args:
+        service: the service that the requests go to.
         region: the region of the credential scope.
         host: the value of the ``Host`` header.
         path: the path of the endpoint, percent-encoded as the signature wants it.
     """
 
-    def __init__(self, *, region: str, host: str, path: str = "/") -> None:
+    def __init__(self, service: Service, *, region: str, host: str, path: str = "/") -> None:
+        self._target_prefix = service.target("")
+        self._signing_name = service.signing_name
         self._region = region
         self._host = host
         self._path = path
@@ -61,7 +61,7 @@ class Signer:
         second = int(now)
         if second != self._second or credentials is not self._credentials:
             self._prepare(credentials, second)
-        target = _TARGET_PREFIX + operation
+        target = self._target_prefix + operation
         canonical = f"{self._before_target}{target}{self._after_target}{hashlib.sha256(body).hexdigest()}"
         to_sign = self._to_sign + hashlib.sha256(canonical.encode()).hexdigest()
         # The HMAC (RFC 2104), with the key's part prepared: a third of the time of ``hmac``.
@@ -90,7 +90,7 @@ class Signer:
             "x-amz-target:"
         )
         self._after_target = f"\n\n{signed}\n"
-        scope = f"{stamp[:8]}/{self._region}/dynamodb/aws4_request"
+        scope = f"{stamp[:8]}/{self._region}/{self._signing_name}/aws4_request"
         self._to_sign = f"{_ALGORITHM}\n{stamp}\n{scope}\n"
         self._authorization = (
             f"{_ALGORITHM} Credential={credentials.access_key_id}/{scope}, SignedHeaders={signed}, Signature="
@@ -101,7 +101,7 @@ class Signer:
     def _derive_key(self, secret: str, date: str) -> None:
         if self._key_of != (secret, date):
             key = f"AWS4{secret}".encode()
-            for part in (date, self._region, "dynamodb", "aws4_request"):
+            for part in (date, self._region, self._signing_name, "aws4_request"):
                 key = hmac.digest(key, part.encode(), "sha256")
             padded = key.ljust(_BLOCK_BYTES, b"\0")
             self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded))

@@ -11,6 +11,7 @@ from typing import Final
 import anyio
 
 from dynamap_async.dataclass import dataclass
+from dynamap_async.service import DYNAMODB
 from dynamap_async.testing.faults.fault_kinds import Damage
 from dynamap_async.transport.channel import Answer
 
@@ -35,8 +36,8 @@ class Received:
 
     def with_operation(self, operation: str) -> "Received":
         """Return the same request for another operation."""
-        service = self.headers.get("x-amz-target", "DynamoDB_20120810.").rpartition(".")[0]
-        return Received(self.path, {**self.headers, "x-amz-target": f"{service}.{operation}"}, self.body)
+        prefix = self.headers.get("x-amz-target", DYNAMODB.target("")).rpartition(".")[0]
+        return Received(self.path, {**self.headers, "x-amz-target": f"{prefix}.{operation}"}, self.body)
 
 
 async def read_request(reader: asyncio.StreamReader) -> Received:

@@ -10,12 +10,11 @@ from typing import Any, Final, cast
 
 import orjson
 
+from dynamap_async.service import CONTENT_TYPE
 from dynamap_async.testing.faults.fault_kinds import Damage
 from dynamap_async.testing.faults.scripted_calls import WRITES, FaultyCall
 from dynamap_async.transport.channel import Answer
 from dynamap_async.wire import Body
-
-CONTENT_TYPE: Final = "application/x-amz-json-1.0"
 
 _THROTTLED: Final[Mapping[str, str]] = {
     "ProvisionedThroughputExceededException": (

@@ -288,7 +288,7 @@ class EngineTransport:
     def _asked(self, request: Request) -> Answer:
         connection = HTTPConnection(self._place, timeout=_ENGINE_SECONDS)
         try:
-            headers = {**HEADERS, "X-Amz-Target": f"DynamoDB_20120810.{request.operation}"}
+            headers = {**HEADERS, "X-Amz-Target": request.service.target(request.operation)}
             connection.request("POST", "/", body=orjson.dumps(request.body), headers=headers)
             with connection.getresponse() as response:
                 found = {name.lower(): value for name, value in response.getheaders()}

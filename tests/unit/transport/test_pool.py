@@ -23,6 +23,7 @@ from dynamap_async.errors import (
     RequestTimeoutError,
 )
 from dynamap_async.operations import Find
+from dynamap_async.service import DYNAMODB
 from dynamap_async.transport import AioConfig, Connection, WireTransport, http1, pool
 
 pytestmark = pytest.mark.asyncio
@@ -115,7 +116,7 @@ async def turns(number=20):
 
 async def until_none_is_idle(transport):
     async with asyncio.timeout(30):
-        while transport._opened.channel._idle:  # noqa: ASYNC110 - only a few turns of the loop
+        while transport._opened[DYNAMODB].channel._idle:  # noqa: ASYNC110 - only a few turns of the loop
             await asyncio.sleep(0)
 
 
@@ -351,7 +352,7 @@ async def test_a_connection_that_its_caller_leaves_as_it_is_made_is_ended_in_tha
         with pytest.raises(asyncio.CancelledError):
             await transport.send(get_item)
     assert seen == [True]
-    assert not transport._opened.channel._open
+    assert not transport._opened[DYNAMODB].channel._open
     assert await transport.send(get_item) == {}
 
 
@@ -362,7 +363,7 @@ async def test_closing_does_not_wait_for_ever_for_the_end_of_a_connection(to_ser
     ours, theirs = socket.socketpair()
     with ours, theirs:
         connection.connection_made(OpenTransport(ours))
-        transport._opened.channel._open.add(connection)
+        transport._opened[DYNAMODB].channel._open.add(connection)
         await transport.close()
 
 
@@ -689,7 +690,7 @@ async def test_a_request_that_is_cancelled_in_line_leaves_its_place_to_the_next(
 
 async def test_a_request_that_is_cancelled_when_its_turn_comes_leaves_it_to_the_next(to_server, get_item, monkeypatch):
     transport, server = await to_server(answering(), {"max_pool_connections": 1})
-    pool = transport._opened.channel
+    pool = transport._opened[DYNAMODB].channel
     wake = pool._wake
 
     def wake_and_cancel():

@@ -5,6 +5,7 @@ from aiobotocore.httpxsession import HttpxSession
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.service import DYNAMODB
 from dynamap_async.transport import AioConfig, AioSession, Connection
 from dynamap_async.transport.endpoint import to_endpoint
 from dynamap_async.transport.lookup import resolve_settings
@@ -19,7 +20,7 @@ def connection(**facts):
 
 
 def settings(**facts):
-    return resolve_settings(connection(**facts))
+    return resolve_settings(connection(**facts), DYNAMODB)
 
 
 def test_a_connection_to_a_local_engine_that_says_all_leaves_nothing_to_look_up():
@@ -142,7 +143,7 @@ def test_endpoint_of_the_environment_can_be_ignored(monkeypatch):
     assert settings(aio_config=config).endpoint.host == "any:1"
 
 
-@pytest.mark.parametrize("look", [complete_settings, resolve_settings])
+@pytest.mark.parametrize("look", [complete_settings, lambda given: resolve_settings(given, DYNAMODB)])
 def test_empty_endpoint_is_not_taken_for_aws_own(look):
     with pytest.raises(ConfigurationError, match="the endpoint '' must look like"):
         look(connection(endpoint_url=""))

@@ -8,8 +8,9 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotoCredentials
 
 from dynamap_async.config import Credentials
+from dynamap_async.service import CONTENT_TYPE, DYNAMODB
 from dynamap_async.transport.endpoint import to_endpoint
-from dynamap_async.transport.signing import CONTENT_TYPE, Signer
+from dynamap_async.transport.signing import Signer
 
 HOSTS = [
     "https://dynamodb.{region}.amazonaws.com",
@@ -60,7 +61,7 @@ def test_signature_equals_botocores_on_1000_random_requests(monkeypatch):
         now = source.uniform(0, 4_000_000_000)
         endpoint = to_endpoint(url, region)
 
-        signer = Signer(region=endpoint.region, host=endpoint.host, path=endpoint.path)
+        signer = Signer(DYNAMODB, region=endpoint.region, host=endpoint.host, path=endpoint.path)
         signed = signer.sign(credentials, operation, body, now)
 
         assert signed.pop("Host") == endpoint.host
@@ -77,7 +78,7 @@ def test_signature_equals_botocores_on_1000_random_requests(monkeypatch):
 
 @pytest.mark.parametrize("change", ["second", "day", "secret", "token"])
 def test_signature_follows_a_change_of(change, monkeypatch):
-    signer = Signer(region="eu-west-1", host="localhost:8000")
+    signer = Signer(DYNAMODB, region="eu-west-1", host="localhost:8000")
     before = Credentials(access_key_id="A", secret_access_key="one")
     signer.sign(before, "GetItem", b"{}", 1_700_000_000.0)
     after = {
@@ -103,7 +104,7 @@ def test_signature_follows_a_change_of(change, monkeypatch):
 
 
 def test_only_temporary_credentials_send_a_token():
-    signer = Signer(region="eu-west-1", host="localhost")
+    signer = Signer(DYNAMODB, region="eu-west-1", host="localhost")
     fixed = Credentials(access_key_id="A", secret_access_key="s")
     temporary = Credentials(access_key_id="A", secret_access_key="s", session_token="token")
 

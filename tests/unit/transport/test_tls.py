@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError, ConnectionFailedError, Outcome, RequestTimeoutError
+from dynamap_async.service import DYNAMODB
 from dynamap_async.transport import Connection, WireTransport
 from dynamap_async.transport.http import look_up
 from dynamap_async.transport.settings import complete_settings
@@ -223,7 +224,7 @@ def test_authorities_of_a_profile_are_found_by_aiobotocore(aws_config_file, cert
     aws_config_file(f"[default]\nca_bundle = {certificate}\n")
     assert configured_authorities() is None
     connection = Connection(endpoint_url="https://localhost:1", **LONE)
-    settings = look_up(connection, complete_settings(connection))
+    settings = look_up(connection, DYNAMODB, complete_settings(connection))
     assert len(settings.tls.get_ca_certs()) == 1
 
 
@@ -231,7 +232,7 @@ def test_authorities_that_cannot_be_read_are_named(monkeypatch):
     monkeypatch.setenv("AWS_CA_BUNDLE", "/no/such.pem")
     connection = Connection(endpoint_url="https://localhost:1", **LONE)
     with pytest.raises(ConfigurationError, match="/no/such.pem"):
-        look_up(connection, complete_settings(connection))
+        look_up(connection, DYNAMODB, complete_settings(connection))
 
 
 @pytest.mark.parametrize("debug", [False, True], ids=["as usual", "debug"])

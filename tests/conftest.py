@@ -186,7 +186,7 @@ def work_takes_the_same_time(request: pytest.FixtureRequest, monkeypatch: pytest
     """
     looks = count()
     clock = SimpleNamespace(perf_counter=lambda: next(looks) / 100_000)
-    for module in ("session.bulk.flow", "turns"):
+    for module in ("stored.flow", "turns"):
         monkeypatch.setattr(f"dynamap_async.{module}.time", clock)
     if request.node.get_closest_marker("virtual_clock") or "virtual_clock" in request.fixturenames:
         random.seed(request.node.nodeid)

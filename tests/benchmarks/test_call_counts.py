@@ -100,7 +100,7 @@ def calls_of(question):
     calls, looks = Counter(), count()
     clock = SimpleNamespace(perf_counter=lambda: next(looks) / 100_000)  # the machine's load must not make work pause
     with (
-        mock.patch("dynamap_async.session.bulk.flow.time", clock),
+        mock.patch("dynamap_async.stored.flow.time", clock),
         mock.patch("dynamap_async.turns.time", clock),
         asyncio.Runner(debug=False) as runner,  # the debug mode of other tests calls more
     ):

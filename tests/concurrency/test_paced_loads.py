@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from dynamap_async import Attr, CapacityPolicy, Model, PartitionKey, Priority, Session, SortKey, Throughput, attr
-from dynamap_async.session.bulk import flow
+from dynamap_async.stored import flow
 
 
 class Reading(Model, table="paced-readings", throughput=Throughput(read=1000, write=1000)):

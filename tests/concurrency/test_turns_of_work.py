@@ -52,7 +52,7 @@ def longest(request, monkeypatch, transport):
     """Return what makes the longest work between two turns of another task, in the time that an item takes, or 1 ms."""
     WORK.now, WORK.seconds = 0.0, SECONDS[request.param]
     clock = SimpleNamespace(perf_counter=lambda: WORK.now)
-    for module in ("session.bulk.flow", "turns"):
+    for module in ("stored.flow", "turns"):
         monkeypatch.setattr(f"dynamap_async.{module}.time", clock)
     transport.otherwise = answer
     found = []

@@ -86,7 +86,7 @@ async def stored(engine, prefix):
 @pytest.fixture
 def patient(monkeypatch):
     """Let the shop wait as long as a busy machine takes, and no bulk read pause, which would divide its call."""
-    monkeypatch.setattr("dynamap_async.session.bulk.flow.SLICE_SECONDS", 300)
+    monkeypatch.setattr("dynamap_async.stored.flow.SLICE_SECONDS", 300)
     monkeypatch.setattr("shop.app.PAGE_SECONDS", 300)
     monkeypatch.setattr("shop.app.REQUEST_SECONDS", 300)
 

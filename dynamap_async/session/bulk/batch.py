@@ -20,7 +20,6 @@ from dynamap_async.limits import BATCH_WRITE_REQUESTS
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations import Delete, Put, Write
 from dynamap_async.request import Request
-from dynamap_async.session.bulk.flow import Flow
 from dynamap_async.session.bulk.item_chunks import (
     PlainDeletes,
     PlainDeletesByKey,
@@ -29,10 +28,10 @@ from dynamap_async.session.bulk.item_chunks import (
     PlainWriting,
     WriteChunk,
 )
-from dynamap_async.session.bulk.parts import ItemRequest
 from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.writes import Writes
+from dynamap_async.stored import Flow, ItemRequest
 from dynamap_async.turns import new_task
 from dynamap_async.wire import Body
 
@@ -70,11 +69,11 @@ class Batch(EnteredByAsyncWith):
         runner.executor.check_open()
         self._flow: Flow[Any] = Flow(
             runner.executor,
-            runner.context,
             together=min(policy.max_keys, BATCH_WRITE_REQUESTS),
             done=self._note,
             done_chunk=self._note_chunk,
         )
+        self._context = runner.context
         self._writes = runner.writes
         self._puts = PlainWriting(runner, PlainPuts)
         self._deletes = PlainWriting(runner, PlainDeletes)
@@ -175,7 +174,7 @@ class Batch(EnteredByAsyncWith):
         await (self._follow if self._writes.runs_alone(operation) else self._accept)(subject, operation)
 
     async def _accept(self, subject: Any, operation: Write[Any]) -> None:
-        await self._accept_as(ItemRequest(0, subject, operation, operation.request(self._flow.context)))
+        await self._accept_as(ItemRequest(0, subject, operation, operation.request(self._context)))
 
     async def _accept_as(self, asked: ItemRequest[Any] | PlainWrite) -> None:
         if self._flow.full or self._in_line:
@@ -226,7 +225,7 @@ class Batch(EnteredByAsyncWith):
         """
         table = operation.definition.require_table("written").name
         numberless = Request(operation="PutItem", body={}, table=table)
-        request = numberless if operation.needs_number else operation.request(self._flow.context)
+        request = numberless if operation.needs_number else operation.request(self._context)
         async with self._room():
             self._check()
             asked = ItemRequest(self._given, subject, operation, request, elsewhere=True)
@@ -237,8 +236,7 @@ class Batch(EnteredByAsyncWith):
     def _note(self, asked: ItemRequest[Any], future: asyncio.Future[Body]) -> None:
         self._done += 1
         try:
-            context = self._flow.context
-            _ = future.result() if asked.elsewhere else outcome(asked.operation, asked.request, future, context)
+            _ = future.result() if asked.elsewhere else outcome(asked.operation, asked.request, future, self._context)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is that item's own, and told at the end
             self._failures.append(ItemFailure(asked.position, asked.subject, error))
 

@@ -17,8 +17,8 @@ from dynamap_async.operations.delete import delete_of_key
 from dynamap_async.operations.put import indexes_without, put_of_encoded
 from dynamap_async.planning import subclass_definitions
 from dynamap_async.request import Request
-from dynamap_async.session.bulk.parts import BulkChunk, ChunkPart, ItemRequest
 from dynamap_async.session.runner import Runner
+from dynamap_async.stored import BulkChunk, ChunkPart, ItemRequest
 from dynamap_async.wire import Body, WireKey
 
 

@@ -10,9 +10,9 @@ from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.operations import SingleRequest
 from dynamap_async.planning import Context, is_expired
 from dynamap_async.request import Request
-from dynamap_async.session.bulk.parts import BulkChunk, ChunkPart, ItemRequest
 from dynamap_async.session.results import readable
 from dynamap_async.session.runner import Runner
+from dynamap_async.stored import BulkChunk, ChunkPart, ItemRequest
 from dynamap_async.transport import UNREADABLE
 from dynamap_async.wire import Body, WireItem, WireKey
 

@@ -13,11 +13,10 @@ from dynamap_async.executor import deadline_now, own_instance
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.operations import SingleRequest
 from dynamap_async.request import Request
-from dynamap_async.session.bulk.flow import Flow
 from dynamap_async.session.bulk.key_chunks import SLICE_ITEMS, KeyBook, KeyChunk, KeyedReads
-from dynamap_async.session.bulk.parts import ItemRequest
 from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
+from dynamap_async.stored import Flow, ItemRequest
 from dynamap_async.turns import WorkPace
 from dynamap_async.wire import Body, WireItem
 
@@ -30,6 +29,7 @@ class ManyReads:
 
     def __init__(self, runner: Runner, policy: BatchPolicy) -> None:
         self._executor = runner.executor
+        self._context = runner.context
         self._hooks = runner.hooks
         self._answered: list[tuple[ItemRequest[Any], asyncio.Future[Body]]] = []
         self._chunks: list[tuple[KeyChunk, asyncio.Future[Body]]] = []
@@ -37,7 +37,6 @@ class ManyReads:
         answered, chunks = self._answered, self._chunks
         self._flow: Flow[Any] = Flow(
             runner.executor,
-            runner.context,
             together=min(policy.max_keys, BATCH_GET_KEYS),
             done=lambda asked, future: answered.append((asked, future)),
             done_chunk=lambda chunk, future: chunks.append((chunk, future)),
@@ -89,7 +88,7 @@ class ManyReads:
     def _prepare(self, position: int, subject: Any, operation: Callable[[Any], SingleRequest[Any]]) -> None:
         try:
             find = operation(subject)
-            request = find.request(self._flow.context)
+            request = find.request(self._context)
         except DynamapError as error:
             self._failures.append(ItemFailure(position, subject, error))
             return
@@ -113,7 +112,7 @@ class ManyReads:
     ) -> ItemRequest[Any]:
         """Return the key of a number as a request of its own."""
         finds = [(position, subject, operation(subject)) for position, subject in book.given(number)]
-        places = [ItemRequest(*each, each[-1].request(self._flow.context)) for each in finds]
+        places = [ItemRequest(*each, each[-1].request(self._context)) for each in finds]
         return self._by_identity.setdefault(_identity(places[0].request), places)[0]
 
     async def _ask(self, asked: ItemRequest[Any]) -> None:
@@ -123,14 +122,13 @@ class ManyReads:
 
     async def _take(self, book: KeyBook | None) -> None:
         """Read what has been answered, for each place an instance of its own."""
-        context = self._flow.context
         while self._chunks and book is not None:
             await self._take_chunk(book, *self._chunks.pop())
         while self._answered:
             first, future = self._answered.pop()
             for asked in self._by_identity[_identity(first.request)]:
                 try:
-                    result = outcome(asked.operation, asked.request, future, context)
+                    result = outcome(asked.operation, asked.request, future, self._context)
                     self._results[asked.position] = await self._given(result, asked)
                 except Exception as error:  # noqa: BLE001 - whatever it is, the others are read all the same
                     own = error if asked is first else own_instance(error)

@@ -17,11 +17,10 @@ from dynamap_async.errors.habits import EnteredByAsyncWith
 from dynamap_async.executor import own_instance
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.operations import SingleRequest
-from dynamap_async.session.bulk.flow import Flow
 from dynamap_async.session.bulk.key_chunks import SLICE_ITEMS, KeyedReads, KeyPart, PartsChunk
-from dynamap_async.session.bulk.parts import ItemRequest
 from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
+from dynamap_async.stored import Flow, ItemRequest
 from dynamap_async.turns import WorkPace
 from dynamap_async.wire import Body
 
@@ -66,18 +65,18 @@ class Answers(EnteredByAsyncWith, Generic[T, R]):
             SessionStateError: the session is not open.
         """
         runner.executor.check_open()
-        self._answered: deque[tuple[ItemRequest[R], asyncio.Future[Body]]] = deque()
+        self._answered: deque[tuple[ItemRequest[SingleRequest[R]], asyncio.Future[Body]]] = deque()
         self._chunks: deque[tuple[PartsChunk, asyncio.Future[Body]]] = deque()
         self._pairs: deque[tuple[KeyPart, Any]] = deque()
         """Those of the chunk that was answered first, as far as they are decoded."""
         answered, chunks = self._answered, self._chunks  # the flow must not refer to this object
-        self._flow: Flow[R] = Flow(
+        self._flow: Flow[SingleRequest[R]] = Flow(
             runner.executor,
-            runner.context,
             together=min(policy.max_keys, BATCH_GET_KEYS),
             done=lambda asked, future: answered.append((asked, future)),
             done_chunk=lambda chunk, future: chunks.append((chunk, future)),
         )
+        self._context = runner.context
         self._keyed = keyed
         self._pace = WorkPace(SLICE_ITEMS)
         self._subjects: Iterator[T] = iter(subjects)
@@ -170,9 +169,9 @@ class Answers(EnteredByAsyncWith, Generic[T, R]):
             return None
         return part.subject, found
 
-    async def _result(self, asked: ItemRequest[R], future: asyncio.Future[Body]) -> R:
+    async def _result(self, asked: ItemRequest[SingleRequest[R]], future: asyncio.Future[Body]) -> R:
         try:
-            result = outcome(asked.operation, asked.request, future, self._flow.context)
+            result = outcome(asked.operation, asked.request, future, self._context)
             await self._hooks.read(asked.operation.read(result))
         except asyncio.CancelledError:
             self._answered.appendleft((asked, future))  # in a hook: the pair was not given out
@@ -203,7 +202,7 @@ class Answers(EnteredByAsyncWith, Generic[T, R]):
             return
         try:
             operation = self._operation(subject)
-            self._flow.add(ItemRequest(position, subject, operation, operation.request(self._flow.context)))
+            self._flow.add(ItemRequest(position, subject, operation, operation.request(self._context)))
         except DynamapError as error:
             self._failures.append(ItemFailure(position, subject, error))
 

@@ -72,7 +72,7 @@ async def calls(policy, write, noting_calls):
 @pytest.mark.parametrize("name", ["learned", "known"])
 def test_pacing_costs_a_tenth_at_the_most_while_nothing_is_short(virtual_clock, noting_calls, monkeypatch, name, write):
     # Work pauses after a time that it took, so that a slow machine would call more functions.
-    for module in ("turns", "session.bulk.flow"):
+    for module in ("turns", "stored.flow"):
         monkeypatch.setattr(f"dynamap_async.{module}.time", SimpleNamespace(perf_counter=lambda: 0.0))
 
     def measured(policy):

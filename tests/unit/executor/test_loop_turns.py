@@ -44,7 +44,7 @@ class Refusing:
 def calls_of_turns(policy, noting_calls, monkeypatch):
     """Return how many functions are called in the longest turn while requests begin to wait, and when they give up."""
     turns, calls = [0], 0
-    for module in ("turns", "session.bulk.flow"):
+    for module in ("turns", "stored.flow"):
         monkeypatch.setattr(
             f"dynamap_async.{module}.time", SimpleNamespace(perf_counter=lambda: calls / CALLS_PER_SECOND)
         )

@@ -1,4 +1,4 @@
-"""What a many-item call asks for: requests of single items, and chunks of them."""
+"""What a call for many items asks for: requests of single items, and chunks of them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any, Generic, TypeVar
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.executor import Account, Chunk
-from dynamap_async.operations import SingleRequest
 from dynamap_async.request import Request
 
-R = TypeVar("R")
+OperationT = TypeVar("OperationT")
 
 Origin = tuple[float, Account | None]
 """The event loop's time after which nobody waits, and who pays."""
 
 
 @dataclass(slots=True, eq=False)
-class ItemRequest(Generic[R]):
-    """One request of a many-item call."""
+class ItemRequest(Generic[OperationT]):
+    """One request of a call for many items."""
 
     position: int
     """Its place in the call's input, from 0."""
     subject: Any
     """What the call was given: a key, an item or an operation."""
-    operation: SingleRequest[R]
+    operation: OperationT
+    """What reads its answer; None where nothing has to."""
     request: Request
     elsewhere: bool = False
     """Whether it is carried out elsewhere, so that its future gives the result itself; see ``Flow.follow``."""
@@ -39,7 +39,7 @@ class ItemRequest(Generic[R]):
 
 
 class BulkChunk(Chunk):
-    """A chunk of a many-item call."""
+    """A chunk of a call for many items."""
 
     __slots__ = ("_singles",)
 
@@ -64,7 +64,7 @@ class BulkChunk(Chunk):
 
 
 class ChunkPart(ABC):
-    """What one item of a many-item call asks for, as long as it may go in a chunk."""
+    """What a call for many items asks for of one item, as long as it may go in a chunk."""
 
     __slots__ = ()
 

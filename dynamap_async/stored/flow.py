@@ -1,4 +1,4 @@
-"""The flow of a many-item call: requests go out in full batches, a bounded number of them at a time.
+"""The flow of a call for many items: requests go out in full batches, a bounded number of them at a time.
 
 Invariant: whatever was added is in exactly one place: prepared, outstanding, or answered through ``done``. Nothing is
 submitted in the middle of a batch only because this code gave way to other tasks.
@@ -15,12 +15,11 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from dynamap_async.errors import DynamapError
 from dynamap_async.executor import Account, Executor, deadline_now
-from dynamap_async.planning import Context
-from dynamap_async.session.bulk.parts import BulkChunk, ChunkPart, ItemRequest, Origin
+from dynamap_async.stored.parts import BulkChunk, ChunkPart, ItemRequest, Origin
 from dynamap_async.turns import SLICE_SECONDS, next_turn
 from dynamap_async.wire import Body
 
-R = TypeVar("R")
+OperationT = TypeVar("OperationT")
 T = TypeVar("T")
 
 _OUTSTANDING: Final = 6_400
@@ -32,42 +31,39 @@ _PACED_SLICE_SECONDS: Final = 0.0005
 """Where requests wait for units, there is time enough; what is more urgent must not wait for the event loop instead."""
 
 
-Done = Callable[[ItemRequest[R], asyncio.Future[Body]], None]
+Done = Callable[[ItemRequest[OperationT], asyncio.Future[Body]], None]
 
 DoneChunk = Callable[[Any, asyncio.Future[Body]], None]
 
 
-class Flow(Generic[R]):
+class Flow(Generic[OperationT]):
     """Requests on their way, bounded in number and size."""
 
     def __init__(
         self,
         executor: Executor,
-        context: Context,
         *,
         together: int,
-        done: Done[R],
+        done: Done[OperationT],
         done_chunk: DoneChunk = lambda chunk, future: None,
     ) -> None:
         """Create it with nothing under way.
 
         Args:
             executor: carries the requests out.
-            context: what the session adds to operations.
             together: how many requests share a call.
             done: called with each request and its settled future, in the order of the answers; not for cancelled ones.
             done_chunk: the same, called with chunks that were answered, or given up, as a whole.
         """
         self.executor: Final = executor
-        self.context: Final = context
         self.together: Final = together
         self._done = done
         self._done_chunk = done_chunk
         self._paced: Final = _PACED_CALLS * together
-        self._prepared: list[ItemRequest[R] | ChunkPart] = []
+        self._prepared: list[ItemRequest[OperationT] | ChunkPart] = []
         self._origins: list[Origin] = []
         """That of each that is prepared."""
-        self._outstanding: dict[asyncio.Future[Body], ItemRequest[R]] = {}
+        self._outstanding: dict[asyncio.Future[Body], ItemRequest[OperationT]] = {}
         self._chunks: dict[BulkChunk, asyncio.Future[Body]] = {}
         self._in_chunks = 0
         self._table: str | None = None
@@ -145,11 +141,11 @@ class Flow(Generic[R]):
         while self.unanswered:
             await self.change()
 
-    def add(self, asked: ItemRequest[R]) -> None:
+    def add(self, asked: ItemRequest[OperationT]) -> None:
         """Have a request sent: with others as soon as they fill a call, or when the source of requests pauses."""
         self.add_part(asked, self.origin())
 
-    def add_part(self, part: ItemRequest[R] | ChunkPart, origin: Origin) -> None:
+    def add_part(self, part: ItemRequest[OperationT] | ChunkPart, origin: Origin) -> None:
         """Do the same on behalf of a task, also with what may go in a chunk; see ``origin``."""
         prepared = self._prepared
         prepared.append(part)
@@ -164,7 +160,7 @@ class Flow(Generic[R]):
         """Return the deadline and the scope of the current task."""
         return deadline_now(), self.executor.ledger.payer()
 
-    def follow(self, asked: ItemRequest[R], result: asyncio.Future[Any]) -> None:
+    def follow(self, asked: ItemRequest[OperationT], result: asyncio.Future[Any]) -> None:
         """Record what is carried out elsewhere: it is waited for, and given up, with the rest."""
         self._outstanding[result] = asked
         result.add_done_callback(self._settled)
@@ -183,7 +179,7 @@ class Flow(Generic[R]):
         if len(prepared) == self.together > 1 and self._flush_chunk(prepared, origins):
             return
         for part, (deadline, payer) in zip(prepared, origins, strict=True):
-            asked: ItemRequest[R] = part.asked() if isinstance(part, ChunkPart) else part
+            asked: ItemRequest[OperationT] = part.asked() if isinstance(part, ChunkPart) else part
             self._table, self._alone = asked.request.table, True
             try:
                 future = self.executor.submit(asked.request, deadline, payer)
@@ -193,7 +189,7 @@ class Flow(Generic[R]):
             self._outstanding[future] = asked
             future.add_done_callback(self._settled)
 
-    def _flush_chunk(self, prepared: Sequence[ItemRequest[R] | ChunkPart], origins: list[Origin]) -> bool:
+    def _flush_chunk(self, prepared: Sequence[ItemRequest[OperationT] | ChunkPart], origins: list[Origin]) -> bool:
         """Submit what is prepared as a chunk; return False if it makes none."""
         first, origin = prepared[0], origins[0]
         if not isinstance(first, ChunkPart) or origins.count(origin) < len(origins):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack, dataclass_transform
 
 from pydantic import BaseModel, Field, PrivateAttr
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
@@ -14,6 +14,7 @@ from dynamap_async.errors import ModelDefinitionError, OperationError, Unassigne
 from dynamap_async.errors.habits import MODEL_NAMES, no_attribute
 from dynamap_async.models.assigned import COMPUTES, UNASSIGNED, assigned_of, validators_of, without_stand_ins
 from dynamap_async.models.callers import caller_names
+from dynamap_async.models.class_keywords import ModelKeywords, split_keywords
 from dynamap_async.models.converters import IncompleteModelError
 from dynamap_async.models.definition import Definition, define
 from dynamap_async.models.indexes import IndexDeclaration
@@ -25,16 +26,14 @@ from dynamap_async.models.same_table import warn_of_same_table
 from dynamap_async.models.settings import (
     INDEXES,
     SETTINGS,
-    DistinctFrom,
     Settings,
+    check_keywords,
     check_names,
-    check_settings,
-    check_versions,
+    check_table,
     checked_distinct,
-    refuse_unknown_keywords,
 )
 from dynamap_async.models.sharing.membership import check_sharing, join
-from dynamap_async.models.sharing.table import Kind, Table
+from dynamap_async.models.sharing.table import Table
 from dynamap_async.models.state import (
     SLOTS,
     STATE,
@@ -46,13 +45,11 @@ from dynamap_async.models.state import (
     restore,
 )
 from dynamap_async.models.uniques import Unique
-from dynamap_async.schema import TableSettings, Throughput
 from dynamap_async.wire import WireItem
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as PydanticMeta
 
-    from dynamap_async.codec import StoredForm
     from dynamap_async.expressions import Exactly
 else:
     PydanticMeta = type(BaseModel)
@@ -124,7 +121,7 @@ def _unknown_type(model: type[Any], where: str) -> ModelDefinitionError:
     )
 
 
-def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, Any], settings: dict[str, Any]) -> None:
+def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, Any], keywords: dict[str, Any]) -> None:
     """Give a new class what stands beside its fields, work out what it means, and make it known to its table."""
     for key, each in declared.items():
         each.__set_name__(cls, key)
@@ -134,7 +131,7 @@ def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, An
     generic: dict[str, Any] = cls.__dict__.get("__pydantic_generic_metadata__") or {}
     own = generic.get("origin") is None
     if own:
-        type.__setattr__(cls, SETTINGS, Settings.of(cls, **settings))
+        type.__setattr__(cls, SETTINGS, Settings.of(cls, keywords))
         check_sharing(cls)
     if bases != (BaseModel,) and cls.__dict__.get("__pydantic_complete__"):
         # Two models may name each other: the one that stands first is incomplete until it is used.
@@ -144,7 +141,7 @@ def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, An
         join(cls, _codec_of)
         if (made := cls.__dict__.get("__dynamap_definition__")) is not None:
             warn_of_same_table(made)
-    if settings["abstract"]:
+    if keywords.get("abstract"):
         # ABCMeta's own mark: object.__new__ looks at it in C, and subclasses work out their own.
         type.__setattr__(cls, "__abstractmethods__", frozenset(("table",)))
 
@@ -166,26 +163,8 @@ def _super_attribute(above: Any, model: type[Model], name: str) -> Any:
 class ModelMeta(PydanticMeta):
     """Builds the Pydantic model, keeps indexes out of its sight, and answers class access to fields."""
 
-    def __new__(  # noqa: PLR0913 - each setting is a keyword of its own
-        mcs,
-        name: str,
-        bases: tuple[type[Any], ...],
-        namespace: dict[str, Any],
-        *args: Any,
-        table: str | Table | None = None,
-        kind: Kind | None = None,
-        abstract: bool = False,
-        throughput: Throughput | None = None,
-        settings: TableSettings | None = None,
-        hide_expired: bool | None = None,
-        distinct_from: DistinctFrom = (),
-        schema_version: int | None = None,
-        schema_attribute: str | None = None,
-        accepts: int | None = None,
-        complete_since: int | None = None,
-        writes: int | None = None,
-        times_stored_as: StoredForm | None = None,
-        **kwargs: Any,
+    def __new__(
+        mcs, name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], *args: Any, **keywords: Any
     ) -> Any:
         """Create a model class.
 
@@ -194,48 +173,13 @@ class ModelMeta(PydanticMeta):
             bases: its base classes.
             namespace: its body.
             args: what Pydantic passes for generic models.
-            table: the table's name, before the session's prefix; with a field in braces, ``readings_{at:day}``, that of
-                one table per period; or a ``Table`` that models share.
-            kind: what tells its items from those of other models of a ``Table``: a text, ``UNMARKED`` or ``BY_KEYS``;
-                the class's name by default, and the keys where the ``Table`` has no discriminator.
-            abstract: whether the class only gives fields and indexes to others.
-            throughput: the table's provisioned capacity; without it the table is created on-demand.
-            settings: what else the table has: billing, stream, recovery, protection, class, encryption, tags.
-            hide_expired: whether reads leave out items whose time to live has passed and that DynamoDB has not
-                deleted yet; without it as in the base class.
-            distinct_from: the model, or models, of the same table whose items never have a key that one of its own
-                has, although their templates could make it.
-            schema_version: the version of the items that are written; older ones are upgraded when they are read, by
-                the functions marked with ``upgrade``. An item without a version is of version 1.
-            schema_attribute: the stored name of the attribute that holds an item's version; ``schema_version`` by
-                default.
-            accepts: the latest version that can be read as it is, though newer code writes it.
-            complete_since: the version that no stored item is behind of any more, so that conditions see all items.
-            writes: an older version in which items are written while older programs run that know no other, by the
-                functions marked with ``downgrade``.
-            times_stored_as: the stored form of all fields that are datetimes and have no ``stored_as`` of their own;
-                without it as in the base class. A time to live is stored as epoch seconds in any case.
-            kwargs: Pydantic's settings, such as ``frozen=True``.
+            keywords: those of ``ModelKeywords``, and what a base with a hook of its own takes.
         """
-        refuse_unknown_keywords(name, bases, kwargs)
-        check_settings(
-            name,
-            table=None if isinstance(table, Table) else table,
-            abstract=abstract,
-            throughput=throughput,
-            table_settings=settings,
-            hide_expired=hide_expired,
-            times_stored_as=times_stored_as,
-        )
-        distinct = checked_distinct(name, distinct_from)
-        versions = {
-            "schema_version": schema_version,
-            "schema_attribute": schema_attribute,
-            "accepts": accepts,
-            "complete_since": complete_since,
-            "writes": writes,
-        }
-        check_versions(name, **versions)
+        given, others = split_keywords(name, bases, keywords)
+        check_keywords(name, given)
+        if not isinstance(given.get("table"), Table):
+            check_table(name, given.get("table"), abstract=given.get("abstract", False))
+        given["distinct_from"] = checked_distinct(name, given.get("distinct_from", ()))
         beside = (IndexDeclaration, Unique)
         declared = {key: namespace.pop(key) for key in list(namespace) if isinstance(namespace[key], beside)}
         check_names(name, bases, namespace, declared)
@@ -243,8 +187,8 @@ class ModelMeta(PydanticMeta):
         namespace = {**validator_of(namespace, _computed_of), **namespace, **validators_of(namespace)}
         try:
             with _BUILDING.entered():
-                cls: type[Any] = super().__new__(mcs, name, bases, namespace, *args, **kwargs)
-                if not cls.__dict__.get("__pydantic_complete__") and not kwargs.get("defer_build"):
+                cls: type[Any] = super().__new__(mcs, name, bases, namespace, *args, **others)
+                if not cls.__dict__.get("__pydantic_complete__") and not others.get("defer_build"):
                     # Pydantic looked for the local names of a function here, not where the class statement stands.
                     cls.model_rebuild(raise_errors=False, _types_namespace=caller_names())
         except BareMarkerError as error:
@@ -254,9 +198,7 @@ class ModelMeta(PydanticMeta):
             ) from None
         install(cls, namespace, _computed_of)
         keep_hash(cls, namespace)
-        given: dict[str, Any] = {"abstract": abstract, "throughput": throughput, "hide_expired": hide_expired}
-        given |= {**versions, "times_stored_as": times_stored_as, "table_settings": settings}
-        _settle(cls, bases, declared, {"table": table, "kind": kind, "distinct_from": distinct, **given})
+        _settle(cls, bases, declared, given)
         return cls
 
     if not TYPE_CHECKING:
@@ -290,25 +232,7 @@ class Model(BaseModel, metaclass=ModelMeta):
     if TYPE_CHECKING:
 
         @classmethod
-        def __init_subclass__(  # noqa: PLR0913 - each setting is a keyword of its own
-            cls,
-            *,
-            table: str | Table | None = None,
-            kind: Kind | None = None,
-            abstract: bool = False,
-            throughput: Throughput | None = None,
-            settings: TableSettings | None = None,
-            hide_expired: bool | None = None,
-            distinct_from: DistinctFrom = (),
-            schema_version: int | None = None,
-            schema_attribute: str | None = None,
-            accepts: int | None = None,
-            complete_since: int | None = None,
-            writes: int | None = None,
-            times_stored_as: StoredForm | None = None,
-            frozen: bool = False,
-            **kwargs: Any,
-        ) -> None: ...
+        def __init_subclass__(cls, **keywords: Unpack[ModelKeywords]) -> None: ...
         def __paths__(self) -> type[Self]: ...
         @classmethod
         def __holds__(cls) -> Exactly[Self]: ...

@@ -63,8 +63,8 @@ def table_of(
         keys=keys,
         indexes=schemas,
         ttl_attribute=ttl.stored if ttl else None,
-        throughput=throughput_of(model.__name__, settings.throughput, settings.table_settings),
-        settings=settings.table_settings or TableSettings(),
+        throughput=throughput_of(model.__name__, settings.throughput, settings.settings),
+        settings=settings.settings or TableSettings(),
     )
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from dynamap_async.codec import StoredForm
 from dynamap_async.errors import ModelDefinitionError
-from dynamap_async.errors.habits import closest
 from dynamap_async.schema import NAME_RULE, TableSettings, Throughput, is_name
 
 SETTINGS: Final = "__dynamap_settings__"
@@ -33,14 +32,18 @@ _RESERVED: Final = frozenset(
 )
 
 
-class Settings(NamedTuple):
-    """What the class statement says."""
+_NOT_INHERITED: Final = frozenset(("abstract", "kind", "accepts", "complete_since", "writes"))
+"""The keywords that say something of their own class only."""
 
-    table: str | None
+
+class Settings(NamedTuple):
+    """What the class statement says, or those of the model's bases: ``ModelKeywords`` has the keywords."""
+
+    table: str | None = None
     """The table's name, before the session's prefix, or the pattern of such names where there is one per period; None
     for nested models and abstract bases."""
-    abstract: bool
-    throughput: Throughput | None
+    abstract: bool = False
+    throughput: Throughput | None = None
     hide_expired: bool = False
     """Whether reads leave out items whose time to live has passed, which DynamoDB deletes days later."""
     shared: Any = None
@@ -62,60 +65,29 @@ class Settings(NamedTuple):
     """The version that items are written in; None for the model's own."""
     times_stored_as: StoredForm | None = None
     """The stored form of the datetimes that say nothing else; None for the usual one."""
-    table_settings: TableSettings | None = None
+    settings: TableSettings | None = None
     """What else the table has."""
 
     @classmethod
-    def of(  # noqa: PLR0913 - each setting is a keyword of its own
-        cls,
-        model: type[Any],
-        *,
-        table: Any,
-        abstract: bool,
-        throughput: Throughput | None,
-        hide_expired: bool | None = None,
-        kind: Any = None,
-        distinct_from: tuple[type[Any], ...] = (),
-        schema_version: int | None = None,
-        schema_attribute: str | None = None,
-        accepts: int | None = None,
-        complete_since: int | None = None,
-        writes: int | None = None,
-        times_stored_as: StoredForm | None = None,
-        table_settings: TableSettings | None = None,
-    ) -> Settings:
-        """Return the settings of a class: its own, completed by its bases'.
+    def of(cls, model: type[Any], given: Mapping[str, Any]) -> Settings:
+        """Return the settings of a class: what its statement says, and where it is silent what its bases say.
 
-        Not inherited are ``abstract``, ``kind``, ``accepts``, ``complete_since`` and ``writes``.
+        Args:
+            model: the class.
+            given: the checked keywords of its statement.
         """
-        inherited = [base.__dict__[SETTINGS] for base in model.__mro__[1:] if SETTINGS in base.__dict__]
-        for settings in inherited:
-            table = table if table is not None else settings.shared or settings.table
-            throughput = throughput or settings.throughput
-            table_settings = table_settings or settings.table_settings
-            hide_expired = settings.hide_expired if hide_expired is None else hide_expired
-            distinct_from = (*distinct_from, *settings.distinct_from)
-            schema_version = schema_version or settings.schema_version
-            schema_attribute = schema_attribute or settings.schema_attribute
-            times_stored_as = times_stored_as or settings.times_stored_as
-        shared = None if table is None or isinstance(table, str) else table
-        name = table if table is None or isinstance(table, str) else table.name
-        return cls(
-            name,
-            abstract,
-            throughput,
-            bool(hide_expired),
-            shared,
-            kind,
-            distinct_from,
-            schema_version,
-            schema_attribute or "schema_version",
-            accepts,
-            complete_since,
-            writes,
-            times_stored_as,
-            table_settings,
-        )
+        said = {keyword: value for keyword, value in given.items() if value is not None}
+        table = said.get("table")
+        if table is not None and not isinstance(table, str):
+            said |= {"table": table.name, "shared": table}
+        for base in (each.__dict__[SETTINGS] for each in model.__mro__[1:] if SETTINGS in each.__dict__):
+            of_base = {name: value for name, value in base._asdict().items() if name not in _NOT_INHERITED}
+            if "table" in said:  # to which ``shared`` belongs
+                del of_base["shared"]
+            distinct_from = (*said.get("distinct_from", ()), *of_base["distinct_from"])
+            said = {name: value for name, value in of_base.items() if value is not None} | said
+            said["distinct_from"] = distinct_from
+        return cls(**said)
 
 
 DistinctFrom: TypeAlias = type[BaseModel] | Sequence[type[BaseModel]]
@@ -161,12 +133,6 @@ def names_periods(table: str) -> bool:
     return "{" in table
 
 
-def check_table_settings(name: str, given: object) -> None:
-    """Raise ModelDefinitionError for what is no settings of a table."""
-    if given is not None and not isinstance(given, TableSettings):
-        raise fault(name, f"settings={given!r} is not a TableSettings; write TableSettings(recovery=Recovery())")
-
-
 def throughput_of(name: str, throughput: Throughput | None, settings: TableSettings | None) -> Throughput | None:
     """Return the provisioned capacity of a table, which is declared by itself or among its settings.
 
@@ -184,59 +150,64 @@ def throughput_of(name: str, throughput: Throughput | None, settings: TableSetti
     return billing if isinstance(billing, Throughput) else throughput
 
 
-def check_settings(
-    name: str,
-    *,
-    table: object,
-    abstract: bool,
-    throughput: object,
-    table_settings: object,
-    hide_expired: object,
-    times_stored_as: object,
-) -> None:
-    """Raise ModelDefinitionError for faults of the class statement."""
-    if times_stored_as is not None and not isinstance(times_stored_as, StoredForm):
-        raise fault(
-            name,
-            f"times_stored_as={times_stored_as!r} is not a stored form; use EPOCH_SECONDS, EPOCH_MILLISECONDS or "
-            "time_text(...), or make a StoredForm",
-        )
-    if table is not None and not isinstance(table, str):
+_TYPES: Final[Mapping[str, tuple[type[Any], str]]] = {
+    "throughput": (Throughput, "is not a Throughput; write Throughput(read=10, write=2)"),
+    "settings": (TableSettings, "is not a TableSettings; write TableSettings(recovery=Recovery())"),
+    "hide_expired": (bool, "must be True or False"),
+    "times_stored_as": (
+        StoredForm,
+        "is not a stored form; use EPOCH_SECONDS, EPOCH_MILLISECONDS or time_text(...), or make a StoredForm",
+    ),
+}
+"""A keyword -> the type of its values, and what a message says of others."""
+
+_NUMBERS_OF_VERSIONS: Final = ("schema_version", "accepts", "complete_since", "writes")
+
+
+def check_keywords(name: str, given: Mapping[str, Any]) -> None:
+    """Refuse what keywords of a class statement, or of a ``Table``, cannot mean.
+
+    Args:
+        name: the class, or the table, as errors name it.
+        given: the keywords; those that are None say nothing.
+
+    Raises:
+        ModelDefinitionError: a value has another type than the keyword's, or two contradict each other.
+    """
+    for keyword, (kind, problem) in _TYPES.items():
+        value = given.get(keyword)
+        if value is not None and not isinstance(value, kind):
+            raise fault(name, f"{keyword}={value!r} {problem}")
+    for keyword in _NUMBERS_OF_VERSIONS:
+        number = given.get(keyword)
+        if number is not None and (type(number) is not int or number < 1):
+            raise fault(name, f"{keyword}={number!r} is not a version; give a whole number from 1 up")
+    attribute = given.get("schema_attribute")
+    if attribute is not None and (not isinstance(attribute, str) or not attribute):
+        raise fault(name, f"schema_attribute={attribute!r} is not the name of an attribute; give a string")
+
+
+def check_table(name: str, table: object, *, abstract: bool) -> None:
+    """Refuse what cannot be a model's table.
+
+    Args:
+        name: the class, as errors name it.
+        table: the table's name; None for no table.
+        abstract: whether the class only gives fields and indexes to others.
+
+    Raises:
+        ModelDefinitionError: it is no name, or the class is abstract.
+    """
+    if table is None:
+        return
+    if not isinstance(table, str):
         raise fault(name, f'table={table!r} is not a table name; write table="tweets", or give a Table')
-    if table is not None and abstract:
+    if abstract:
         raise fault(
             name, f"is abstract and names the table {table!r}; an abstract model has no table, so drop one of the two"
         )
-    if table is not None and not names_periods(table):
+    if not names_periods(table):
         check_name(table, "table name", model=name)
-    if throughput is not None and not isinstance(throughput, Throughput):
-        raise fault(name, f"throughput={throughput!r} is not a Throughput; write Throughput(read=10, write=2)")
-    check_table_settings(name, table_settings)
-    if hide_expired is not None and not isinstance(hide_expired, bool):
-        raise fault(name, f"hide_expired={hide_expired!r} must be True or False")
-
-
-def check_versions(
-    name: str,
-    *,
-    schema_version: object,
-    schema_attribute: object,
-    accepts: object,
-    complete_since: object,
-    writes: object,
-) -> None:
-    """Raise ModelDefinitionError for faults of what the class statement says of versions of items."""
-    numbers = {
-        "schema_version": schema_version,
-        "accepts": accepts,
-        "complete_since": complete_since,
-        "writes": writes,
-    }
-    for keyword, number in numbers.items():
-        if number is not None and (type(number) is not int or number < 1):
-            raise fault(name, f"{keyword}={number!r} is not a version; give a whole number from 1 up")
-    if schema_attribute is not None and (not isinstance(schema_attribute, str) or not schema_attribute):
-        raise fault(name, f"schema_attribute={schema_attribute!r} is not the name of an attribute; give a string")
 
 
 def check_names(name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], indexes: Collection[str]) -> None:
@@ -273,18 +244,6 @@ def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
         if annotate is not None:
             found = annotationlib.call_annotate_function(annotate, format=annotationlib.Format.FORWARDREF)
     return found or {}
-
-
-def refuse_unknown_keywords(name: str, bases: tuple[type[Any], ...], keywords: dict[str, Any]) -> None:
-    """Raise ModelDefinitionError for a class keyword that means nothing here or to Pydantic."""
-    known = {*ConfigDict.__annotations__, *Settings._fields, "settings"} - {"shared", "table_settings"}
-    own_hook = any("__init_subclass__" in k.__dict__ for b in bases for k in b.__mro__ if k not in (BaseModel, object))
-    for keyword in keywords:
-        if keyword in known or keyword.startswith("_") or own_hook:
-            continue
-        close = closest(keyword, known)
-        hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(sorted(known))}"
-        raise ModelDefinitionError(f"class {name}(..., {keyword}=...): unknown class keyword{hint}", model=name)
 
 
 def bases_with_items(model: type[Any]) -> Iterator[Any]:

@@ -36,7 +36,7 @@ def check_sharing(model: type[Any]) -> None:
     _check_kind(name, kind, shared)
     if settings.throughput is not None:
         raise fault(name, f"has a throughput, but shares {shared!r}; give the throughput to the Table")
-    if settings.table_settings is not None:
+    if settings.settings is not None:
         raise fault(name, f"has settings, but shares {shared!r}; give the settings to the Table")
     if settings.abstract:
         if kind is not None:

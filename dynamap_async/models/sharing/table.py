@@ -20,7 +20,7 @@ from dynamap_async.models.indexes import (
     limits_of,
     replaced_name,
 )
-from dynamap_async.models.settings import check_name, check_table_settings, fault, names_periods, throughput_of
+from dynamap_async.models.settings import check_keywords, check_name, fault, names_periods, throughput_of
 from dynamap_async.schema import (
     IndexSchema,
     KeyAttribute,
@@ -131,7 +131,7 @@ class Table:
                 'table="readings_{at:month}")'
             )
         check_name(name, "table name", model=f"Table({name!r})")
-        check_table_settings(f"Table({name!r})", settings)
+        check_keywords(f"Table({name!r})", {"throughput": throughput, "settings": settings})
         self._types = dict(types)
         self.schema: Final = TableSchema(
             name=name,

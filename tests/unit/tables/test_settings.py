@@ -136,6 +136,11 @@ def test_settings_that_are_none_are_refused():
         Table("orders", partition_key="id", settings={"stream": "keys"})
 
 
+def test_throughput_of_another_type_is_refused_by_a_table_too() -> None:
+    with pytest.raises(ModelDefinitionError, match="throughput=10 is not a Throughput; write Throughput"):
+        Table("orders", partition_key="id", throughput=10)
+
+
 def test_a_model_of_a_shared_table_has_no_settings_of_its_own():
     shared = Table("orders", partition_key="id")
     with pytest.raises(ModelDefinitionError, match="give the settings to the Table"):

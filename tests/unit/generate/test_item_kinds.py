@@ -261,6 +261,28 @@ def test_template_that_is_left_out_because_another_model_has_such_keys_is_told(i
     assert unequal(imported(mended.replace('kind="user"', 'kind="user", distinct_from=(Team,)')), items) == []
 
 
+@pytest.mark.parametrize(
+    "items",
+    [
+        pytest.param([item(f"USER#x{n}", f"ORDER#q{n}", total="x") for n in range(6)], id="of the only kind"),
+        pytest.param([item("USER#x1", "ORDER#q1", total="x")], id="of a single item"),
+        pytest.param(
+            [
+                *(item(f"USER#x{n}", f"ORDER#q{n}", type="order", total="x") for n in range(6)),
+                *(item(f"SHOP#x{n}", f"PLACE#q{n}", type="shop", name="x") for n in range(3)),
+            ],
+            id="of kinds that an attribute tells",
+        ),
+    ],
+)
+def test_what_the_keys_of_a_kind_begin_with_is_their_word(kinds, items):
+    assert kinds(*items).kinds[0].words == {"pk": "USER#", "sk": "ORDER#"}
+
+
+def test_what_all_items_of_a_kind_have_for_a_key_is_no_word(kinds):
+    assert kinds(*(item("USER#x1", f"ORDER#q{n}", total="x") for n in range(6))).kinds[0].words == {"sk": "ORDER#"}
+
+
 def test_guards_of_unique_values_are_left_out_and_mentioned(kinds):
     found = kinds(*(item(f"u{n}", "0", name="x") for n in range(5)), item("_unique#user#name#x", "_unique#"))
     assert [len(each.items) for each in found.kinds] == [5]

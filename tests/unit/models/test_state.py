@@ -22,6 +22,7 @@ from dynamap_async.models import (
     difference,
     forget,
     is_remembered,
+    key_of_item,
     remember,
 )
 from dynamap_async.models.state import state_of
@@ -353,6 +354,17 @@ def test_what_was_read_from_a_part_is_refused_by_put_and_save():
             operation(item)
     with pytest.raises(OperationError, match=r"session.get\(Shop, key\)"):
         definition_of(type(item)).validation.before_put(item.model_copy(), "written")
+
+
+class Timed(Model, table="timed"):
+    at: PartitionKey[datetime]
+    name: Attr[str] = attr(default="")
+
+
+def test_the_key_of_what_was_read_from_a_part_is_remembered_as_it_is_stored():
+    key = {"at": {"S": "2026-01-02T03:04:05+00:00"}}
+    [item] = definition_of(Timed).items.decode([key], partial=True)
+    assert key_of_item(item, definition_of(Timed)) == key
 
 
 def test_remembering_replaces_what_was_remembered():

@@ -35,8 +35,7 @@ async def by_server(engine, faults, **settings):
 
 @asynccontextmanager
 async def by_server_over_aiohttp(engine, faults, *, aio_config=None, **settings):
-    timeouts = {} if aio_config is None else {"read_timeout": 0.3, "connect_timeout": 5}
-    over_aiohttp = AioConfig(connector_args={"use_dns_cache": True}, **timeouts)
+    over_aiohttp = AioConfig(connector_args={"use_dns_cache": True}).merge(aio_config or AioConfig())
     async with by_server(engine, faults, aio_config=over_aiohttp, **settings) as session:
         yield session
 
@@ -51,3 +50,9 @@ def faulty_session(request):
     The transport plays the script, or a server does so, for connections of both kinds.
     """
     return WAYS[request.param]
+
+
+@pytest.fixture
+def over_connections(faulty_session) -> bool:
+    """Return whether such a session has connections, whose read timeout ends what is never answered."""
+    return faulty_session is not by_transport

@@ -159,8 +159,8 @@ async def server():
 def refused_url():
     """An address where nobody listens."""
     with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{unused.getsockname()[1]}"
+        unused.bind(("127.0.0.1", 0))  # taken, and nobody listens
+        yield f"http://127.0.0.1:{unused.getsockname()[1]}"
 
 
 @pytest.fixture(params=["its own", "aiohttp"])

@@ -155,8 +155,7 @@ async def _described(session: Session, table: str) -> TableDescription:
     found = description_of(Request(operation="DescribeTable", table=table, body={}), answer, ttl)
     if table.endswith(OWN_TABLE_NAME) and found.schema.keys.names == ("pk",):
         raise OperationError(
-            f"the table {table!r} is the library's own: it holds counters and guards of unique values, and no items of "
-            "models; name another table"
+            f"the table {table!r} is the library's own, and holds no items of models; name another table"
         )
     return replace(found, schema=replace(found.schema, settings=await _settings(session, table, found)))
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from dynamap_async.dataclass import dataclass
 from dynamap_async.models import Attr, attr
 from dynamap_async.operations.library_table import OwnItem
+from dynamap_async.schema import RecordKind
 
 RecordedState: TypeAlias = Literal["begun", "failed", "done", "marked", "undone"]
 MigrationState: TypeAlias = Literal["pending", "begun", "failed", "done", "marked", "undone"]
@@ -93,7 +94,7 @@ def record_key(name: str) -> str:
     Args:
         name: the id of the migration.
     """
-    return f"migration#{name}"
+    return RecordKind.MIGRATION.key(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

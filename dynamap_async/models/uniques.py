@@ -12,7 +12,7 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.markers import Role
 from dynamap_async.models.settings import INDEXES, SETTINGS, Settings, fault
 from dynamap_async.request import canonical
-from dynamap_async.schema import TableSchema
+from dynamap_async.schema import RecordKind, TableSchema
 from dynamap_async.wire import AttributeValue, WireItem
 
 _KEY_TAGS: Final = frozenset("SNB")
@@ -138,7 +138,7 @@ def _compiled(
             name,
         )
     names = ",".join(_sized(plan.stored) for plan in plans)
-    return UniqueFields(name, plans, f"unique#{table.name}#{names}#")
+    return UniqueFields(name, plans, RecordKind.UNIQUE.key(table.name, names, ""))
 
 
 def _field(model: type[Any], unique: str, name: object, fields: Mapping[str, FieldPlan]) -> FieldPlan:

@@ -12,6 +12,7 @@ from dynamap_async.operations.library_table import OWN_TABLE_NAME, own_target
 from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.planning import Context, positive
 from dynamap_async.request import Request
+from dynamap_async.schema import RecordKind
 from dynamap_async.wire import Body
 
 _LAST: Final = "n"
@@ -117,8 +118,8 @@ def counter_of(definition: Definition[Any], partition: tuple[Any, ...]) -> str:
     if field is None or key is None:
         raise ModelDefinitionError(f"{name} has no field with attr(autoincrement=True)", model=name)
     # In a shared table several models may number parts of one key, which their templates tell apart.
-    part = "" if key.template is None else f"#{key.template.pattern}"
-    identity = f"counter#{definition.require_table('numbered').name}#{key.stored}{part}"
+    part = () if key.template is None else (key.template.pattern,)
+    identity = RecordKind.COUNTER.key(definition.require_table("numbered").name, key.stored, *part)
     if key.role is Role.PARTITION_KEY:
         if partition:
             held = "is" if key is field else "is a part of"

@@ -1,7 +1,8 @@
-"""The library's own table: one for all models of a session, for what items cannot hold themselves.
+"""The library's own table: one for all models of a session, for what their items cannot hold.
 
-Its items are told apart by the beginning of their partition key: ``counter#`` and ``unique#``. It is made by
-``session.tables.create`` for models that need it.
+``RecordKind`` (``schema/record_kinds.py``) lists the kinds of items in it. The table is made when it is needed first:
+by ``session.tables.create`` for models with counters or unique values, by migrations, by named passes of upgrades, and
+by plans that are applied under a required lock.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireKey
 
 OWN_TABLE_NAME: Final = "dynamap"
-"""The table's name, before a session's names of tables."""
+"""The table's name, without a session's prefix."""
 
 
-class OwnItem(Model, table=OWN_TABLE_NAME, defer_build=True):  # few programs have one: completed when it is used
-    """Something that the library stores for a model."""
+# Completed when it is used first, as its subclasses are: few programs use one.
+class OwnItem(Model, table=OWN_TABLE_NAME, defer_build=True):
+    """An item of the library's own table; each kind has a subclass, but for counters."""
 
     pk: PartitionKey[str]
 
@@ -34,7 +36,7 @@ def own_table(names: TableNames) -> TableSchema:
 
 
 def own_target(names: TableNames, name: str) -> Target:
-    """Return the item of the library's own table that has this name.
+    """Return what a request about one item of the library's own table names as its target.
 
     Args:
         names: the session's names of tables.

@@ -8,6 +8,7 @@ from dynamap_async.errors import ServiceError
 from dynamap_async.models import Attr, Definition, Model, definition_of
 from dynamap_async.operations.library_table import OwnItem
 from dynamap_async.operations.put import Put
+from dynamap_async.schema import RecordKind
 
 
 class UpgradeRecord(OwnItem, defer_build=True):
@@ -51,9 +52,9 @@ def upgrade_record_key(definition: Definition[Any]) -> str:
     """
     table = definition.require_table("upgraded").name
     if definition.kinds is None:
-        return f"upgraded#{table}"
+        return RecordKind.UPGRADED.key(table)
     kind = definition.kinds.kind
-    return f"upgraded#{table}#{kind if isinstance(kind, str) else definition.model.__name__}"
+    return RecordKind.UPGRADED.key(table, kind if isinstance(kind, str) else definition.model.__name__)
 
 
 def with_versions(model: type[Model]) -> tuple[Definition[Any], ...]:

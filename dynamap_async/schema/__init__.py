@@ -6,6 +6,7 @@ from dynamap_async.config import Throughput
 from dynamap_async.schema.indexes import ALL, KEYS_ONLY, IndexKind, IndexSchema, Projection, include
 from dynamap_async.schema.keys import KeyAttribute, KeySchema
 from dynamap_async.schema.on_demand import NEW_WARM, NO_MAXIMUM, OnDemand
+from dynamap_async.schema.record_kinds import RecordKind
 from dynamap_async.schema.table import (
     NAME_RULE,
     TableSchema,
@@ -41,6 +42,7 @@ __all__ = [
     "KeySchema",
     "OnDemand",
     "Projection",
+    "RecordKind",
     "Recovery",
     "StreamView",
     "TableClass",

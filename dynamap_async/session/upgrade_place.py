@@ -16,6 +16,7 @@ from dynamap_async.models import Attr, Model, definition_of
 from dynamap_async.operations import Delete, Find, Put
 from dynamap_async.operations.library_table import OwnItem
 from dynamap_async.operations.upgrade_record import upgrade_record_key
+from dynamap_async.schema import RecordKind
 from dynamap_async.session.runner import Runner
 from dynamap_async.tables import Tables
 
@@ -95,4 +96,4 @@ def upgrade_place_key(model: type[Model], name: object) -> str:
             f"name={name!r} cannot be the name of a pass; use 1 to 200 letters, digits, '-', '_' and '.', such as "
             "'2026-11'"
         )
-    return f"checkpoint#{upgrade_record_key(definition_of(model))}#{name}"
+    return RecordKind.CHECKPOINT.key(upgrade_record_key(definition_of(model)), name)

@@ -15,7 +15,7 @@ from dynamap_async.errors import (
     TransactionConflictError,
 )
 from dynamap_async.executor import gather_all
-from dynamap_async.leases import Lease, LeaseItem
+from dynamap_async.leases import Lease, LeaseItem, LeaseRecords
 from dynamap_async.migrations import Migrations, migration
 from dynamap_async.session import runner_of
 from dynamap_async.testing import FrozenClock, LocalEngine
@@ -50,6 +50,11 @@ def process(engine, line_over):
 def lease_of(session, **settings):
     runner = runner_of(session)
     return Lease(runner.executor, runner.context, "work", **settings)
+
+
+def records_of(session):
+    runner = runner_of(session)
+    return LeaseRecords(runner.executor, runner.context)
 
 
 async def stored(session):
@@ -93,8 +98,7 @@ async def test_a_lease_of_a_process_that_died_is_free_a_little_after_its_time(pr
     async with two:
         async with one:
             await one.tables.create(LeaseItem)
-            dead = lease_of(one, seconds=15)
-            await dead._take()  # and nothing more: as a process that was killed
+            await records_of(one).take("work", None, owner="dead", seconds=15)  # and nothing more: it was killed
             began = loop.time()
         async with lease_of(two) as lease:
             waited = loop.time() - began
@@ -185,6 +189,68 @@ async def test_an_error_of_the_holder_is_its_own_and_gives_it_back(process):
                 raise TimeoutError("its own")
         async with lease_of(two, wait=False) as lease:
             assert lease.fence == 2
+
+
+# Records
+
+
+async def test_a_lease_that_was_never_taken_is_found_to_be_none(process):
+    async with process()[0] as session:
+        await session.tables.create(LeaseItem)
+        assert await records_of(session).find("work") is None
+
+
+async def test_of_two_that_take_a_lease_as_both_found_it_one_has_it(process):
+    async with process()[0] as session:
+        await session.tables.create(LeaseItem)
+        records = records_of(session)
+        first = await records.take("work", None, owner="first", seconds=15)
+        assert (first.owner, first.fence, first.beat) == ("first", 1, 0)
+        assert await records.take("work", None, owner="second", seconds=15) is None
+        second = await records.take("work", first, owner="second", seconds=15)
+        assert (second.owner, second.fence) == ("second", 2)
+
+
+async def test_a_lease_that_was_renewed_since_it_was_found_is_not_taken(process):
+    async with process()[0] as session:
+        await session.tables.create(LeaseItem)
+        records = records_of(session)
+        found = await records.take("work", None, owner="first", seconds=15)
+        assert (await records.renew(found)).beat == 1
+        assert await records.take("work", found, owner="second", seconds=15) is None
+
+
+async def test_a_renewal_stores_how_far_the_work_has_come(process):
+    async with process()[0] as session:
+        await session.tables.create(LeaseItem)
+        records = records_of(session)
+        held = await records.take("work", None, owner="first", seconds=15)
+        assert held.position is None
+        assert (await records.renew(held, position="7")).position == "7"
+        assert (await records.renew(held)).position == "7"
+
+
+async def test_the_next_holder_goes_on_at_the_position_of_the_last(process):
+    async with process()[0] as session:
+        await session.tables.create(LeaseItem)
+        records = records_of(session)
+        held = await records.renew(await records.take("work", None, owner="first", seconds=15), position="7")
+        assert await records.give_back(held)
+        found = await records.find("work")
+        assert (found.owner, found.fence) == (None, 1)
+        assert (await records.take("work", found, owner="second", seconds=15)).position == "7"
+
+
+async def test_what_a_holder_writes_that_lost_its_lease_is_refused(process):
+    async with process()[0] as session:
+        await session.tables.create(LeaseItem)
+        records = records_of(session)
+        lost = await records.take("work", None, owner="first", seconds=15)
+        await records.take("work", lost, owner="second", seconds=15)
+        assert await records.renew(lost, position="7") is None
+        assert not await records.give_back(lost)
+        found = await records.find("work")
+        assert (found.owner, found.position) == ("second", None)
 
 
 # Migrations
@@ -292,11 +358,10 @@ async def late(process, fenced):
         working = asyncio.create_task(Migrations(one, [write], lease_seconds=1_000).run())
         await entered.wait()
         await asyncio.sleep(1)  # the write has passed the check, and waits on its way
-        runner = runner_of(two)
-        other = Lease(runner.executor, runner.context, "migrations")
-        found = await two.get(LeaseItem, "lease#migrations", consistent_read=True)
+        other = records_of(two)
+        found = await other.find("migrations")
         second = True
-        assert await other._takes(found)  # as after the time of the lease
+        assert await other.take("migrations", found, owner="other", seconds=15)  # as after the time of the lease
         await Migrations(two, []).status()
         await two.put(Note(number=1, text="second"))
         line.whole.set()

@@ -3,12 +3,13 @@
 import hashlib
 
 from dynamap_async import Attr, Model, PartitionKey, SortKey, Table, Unique, attr
+from dynamap_async.migrations.record import record_key
 from dynamap_async.models import definition_of
 from dynamap_async.operations import counter_of, own_table
 from dynamap_async.operations.library_table import own_target
 from dynamap_async.operations.upgrade_record import upgrade_record_key
 from dynamap_async.planning import TableNames
-from dynamap_async.schema import TableSchema
+from dynamap_async.schema import RecordKind, TableSchema
 from dynamap_async.session.upgrade_place import upgrade_place_key
 
 
@@ -38,6 +39,16 @@ def test_the_table_is_named_behind_the_prefix_and_has_a_text_for_a_key() -> None
     assert (table.name, table.indexes, table.throughput) == ("shop-dynamap", (), None)
     assert [(each.name, each.type) for each in table.keys.attributes] == [("pk", "S")]
     assert own_target(TableNames("shop-"), "counter#a#b").key == {"pk": {"S": "counter#a#b"}}
+
+
+def test_the_kinds_of_its_items_are_these() -> None:
+    words = {kind.value for kind in RecordKind}
+    assert words == {"counter", "unique", "lease", "migration", "upgraded", "checkpoint"}
+
+
+def test_a_lease_and_a_migration_are_named_by_their_own_names() -> None:
+    assert RecordKind.LEASE.key("tables") == "lease#tables"
+    assert record_key("2026-11-remove") == "migration#2026-11-remove"
 
 
 def test_a_counter_is_named_by_table_and_attribute_and_the_partition_that_it_counts_for() -> None:

@@ -1,94 +1,40 @@
-"""Leases: who of several processes may do what one at a time may do, kept in the library's own table.
+"""The lease of one block of code: held while the block runs, and renewed beside it.
 
-Invariant: each taking of a lease has a fence of its own, a number that is higher than all before it. A lease is taken
-from its holder only where that was seen not to renew it for longer than the holder itself goes on without: both measure
-spans, each by a clock of its own, and no two clocks are compared. When the block of a lease is left, nothing that it
-started is running.
+Invariant: when the block is left, nothing that it started is running. It is cancelled before anybody else can have the
+lease; see ``records.py`` for what makes sure of that.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import getpass
 import math
-import os
-import platform
-import secrets
 from collections.abc import Callable
 from contextvars import Context as ContextVariables
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, Self
 
-from dynamap_async.errors import (
-    ConditionalCheckFailedError,
-    DynamapError,
-    LeaseLostError,
-    LeaseTakenError,
-    ServiceError,
-    TransportError,
-)
+from dynamap_async.errors import DynamapError, LeaseTakenError, ServiceError, TransportError
 from dynamap_async.errors.habits import EnteredByAsyncWith
 from dynamap_async.executor import Executor
-from dynamap_async.expressions import Condition
-from dynamap_async.models import Attr, attr
-from dynamap_async.operations import Check, Find, SingleRequest, Update
-from dynamap_async.operations.library_table import OwnItem
+from dynamap_async.leases.records import (
+    LEASE_SECONDS,
+    PATIENCE,
+    LeaseCheck,
+    LeaseItem,
+    LeaseRecords,
+    LeaseWatch,
+    lease_lost,
+    new_owner,
+)
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.transport import Transport
 from dynamap_async.turns import new_task
 from dynamap_async.wire import Body
 
-R = TypeVar("R")
-
-LEASE_SECONDS: Final = 15.0
-"""How long a holder goes on without having renewed its lease."""
 _RENEWALS: Final = 3
-"""How often a lease is renewed in that time."""
-_PATIENCE: Final = 1.2
-"""How many times as long others wait before they take it: clocks run apart, and requests take time to arrive."""
-
-
-class LeaseItem(OwnItem, defer_build=True):
-    """A lease as it is stored. It is never deleted, because its fence must not begin anew."""
-
-    fence: Attr[int] = attr(default=0)
-    """The number of the last taking."""
-    owner: Attr[str | None] = attr(default=None)
-    """Who has it; None where nobody has."""
-    beat: Attr[int] = attr(default=0)
-    """How often it was renewed since it was taken."""
-    seconds: Attr[float] = attr(default=LEASE_SECONDS)
-    """How long its owner goes on without having renewed it."""
-
-
-class LeaseCheck(Check):
-    """Demand of a transaction that a lease is still of this taking."""
-
-    __slots__ = ("_name",)
-
-    def __init__(self, name: str, fence: int) -> None:
-        """Name the taking.
-
-        Args:
-            name: the name of the lease.
-            fence: the number of the taking.
-        """
-        super().__init__(LeaseItem, _key(name), where=LeaseItem.fence == fence)
-        self._name = name
-
-    def failed(self, error: ServiceError) -> Exception:
-        """Return the error that says who has the lease now.
-
-        Args:
-            error: the refusal.
-        """
-        failure = super().failed(error)
-        if not isinstance(failure, ConditionalCheckFailedError):
-            return failure
-        now = failure.item.owner if isinstance(failure.item, LeaseItem) else None
-        return _lost(self._name, "Nothing was written", now)
+"""How often a lease is renewed in the time that its holder goes on without."""
 
 
 class Lease(EnteredByAsyncWith):
@@ -121,25 +67,26 @@ class Lease(EnteredByAsyncWith):
             waiting_for: called with who has it, when waiting begins, and when another one got it.
         """
         self.name: Final = name
-        self._executor: Final = executor
-        self._context: Final = context
+        self._records: Final = LeaseRecords(executor, context)
+        self._clock: Final = context.clock
         self._seconds: Final = seconds
         self._longest_wait: Final = math.inf if wait is True else float(wait)
         self._waiting_for: Final = waiting_for
-        self._owner: Final = f"{_here()} {secrets.token_hex(4)}"
-        self._fence = 0
+        self._owner: Final = new_owner()
+        self._taken: LeaseItem | None = None
+        """The lease as it was taken; kept when it is lost, for the fence is that of this taking."""
         self._renewed: tuple[float, float] | None = None
         """When the last renewal that was answered had begun, by both clocks; None where it is not held."""
         self._deadline: asyncio.Timeout | None = None
         self._renewing: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
-        return f"<Lease {self.name!r} {'held' if self.is_held else 'not held'}, fence {self._fence}>"
+        return f"<Lease {self.name!r} {'held' if self.is_held else 'not held'}, fence {self.fence}>"
 
     @property
     def fence(self) -> int:
         """The number of this taking: higher than those of all before it; 0 where it was not taken."""
-        return self._fence
+        return 0 if self._taken is None else self._taken.fence
 
     @property
     def owner(self) -> str:
@@ -157,11 +104,11 @@ class Lease(EnteredByAsyncWith):
     def check(self) -> None:
         """Raise LeaseLostError unless it is held."""
         if not self.is_held:
-            raise _lost(self.name, "Nothing was sent")
+            raise lease_lost(self.name, "Nothing was sent")
 
     def condition(self) -> LeaseCheck:
         """Return what a transaction demands that is to be refused once another process has the lease."""
-        return LeaseCheck(self.name, self._fence)
+        return LeaseCheck(self.name, self.fence)
 
     async def __aenter__(self) -> Self:
         """Take it.
@@ -199,84 +146,64 @@ class Lease(EnteredByAsyncWith):
                 await asyncio.wait((self._renewing,))
         except TimeoutError:
             if isinstance(error, asyncio.CancelledError):
-                raise _lost(self.name, "The work was broken off") from None
+                raise lease_lost(self.name, "The work was broken off") from None
             raise
         finally:
             held, self._renewed = self.is_held, None
             if held:
-                await self._give_back()
+                assert self._taken is not None  # noqa: S101 - it is held
+                with contextlib.suppress(DynamapError):  # the next one gets it a little later
+                    await self._records.give_back(self._taken)
 
     def _now(self) -> tuple[float, float]:
-        return asyncio.get_running_loop().time(), self._context.clock()
+        return asyncio.get_running_loop().time(), self._clock()
 
     async def _take(self) -> None:
-        seen: tuple[int, int] | None = None
-        told: int | None = None
-        since = 0.0
-        until = asyncio.get_running_loop().time() + self._longest_wait
+        loop = asyncio.get_running_loop()
+        watch, told = LeaseWatch(), 0
+        until = loop.time() + self._longest_wait
         while True:
-            found = await self._carry_out(Find(LeaseItem, _key(self.name), consistent_read=True, coalesce=False))
-            if found is None or found.owner is None or self._has_gone(found, seen, since):
+            found = await self._records.find(self.name)
+            if found is None or found.owner is None or watch.is_overdue(found, loop.time()):
                 if await self._takes(found):
                     return
                 continue
-            left = until - asyncio.get_running_loop().time()
+            left = until - loop.time()
             if left <= 0:
                 raise LeaseTakenError(
                     f"{found.owner} holds the lease {self.name!r}; wait until it is done. If that process is gone, "
-                    f"the lease becomes free {found.seconds * _PATIENCE:g} s after",
+                    f"the lease becomes free {found.seconds * PATIENCE:g} s after",
                     lease=self.name,
                     holder=found.owner,
                 )
             if told != found.fence:
                 self._waiting_for(found.owner)
                 told = found.fence
-            if seen != (found.fence, found.beat):
-                seen, since = (found.fence, found.beat), asyncio.get_running_loop().time()
             await asyncio.sleep(min(left, min(found.seconds, self._seconds) / _RENEWALS))
-
-    def _has_gone(self, found: LeaseItem, seen: tuple[int, int] | None, since: float) -> bool:
-        """Return whether a holder was seen not to renew its lease for too long."""
-        waited = asyncio.get_running_loop().time() - since
-        return seen == (found.fence, found.beat) and waited >= found.seconds * _PATIENCE
 
     async def _takes(self, found: LeaseItem | None) -> bool:
         """Take the lease as it was found; return False if somebody else did meanwhile."""
         began = self._now()
-        as_found: Condition = LeaseItem.pk.missing()
-        if found is not None:
-            as_found = (LeaseItem.fence == found.fence) & (LeaseItem.beat == found.beat)
-            as_found &= LeaseItem.owner.missing() if found.owner is None else LeaseItem.owner == found.owner
-        fence = 1 if found is None else found.fence + 1
-        taking = (
-            Update(LeaseItem, _key(self.name))
-            .set(LeaseItem.owner, self._owner)
-            .set(LeaseItem.seconds, self._seconds)
-            .set(LeaseItem.fence, fence)
-            .set(LeaseItem.beat, 0)
-            .upsert()
-            .where(as_found)
-        )
-        if not await self._is_done(taking):
+        taken = await self._records.take(self.name, found, owner=self._owner, seconds=self._seconds)
+        if taken is None:
             return False
-        self._fence, self._renewed = fence, began
+        self._taken, self._renewed = taken, began
         return True
 
     async def _renew(self) -> None:
         """Renew the lease until that is cancelled, or it is lost."""
+        assert self._taken is not None  # noqa: S101 - it was entered
         while True:
             await asyncio.sleep(self._seconds / _RENEWALS)
             began = self._now()
-            renewal = Update(LeaseItem, _key(self.name)).add(LeaseItem.beat, 1).where(LeaseItem.fence == self._fence)
             try:
-                if not await self._is_done(renewal):
-                    self._renewed = None
-                    self._prolong()
-                    return
+                renewed = await self._records.renew(self._taken)
             except (ServiceError, TransportError):
                 continue  # there is time for another attempt; otherwise it runs out
-            self._renewed = began
+            self._renewed = None if renewed is None else began
             self._prolong()
+            if renewed is None:
+                return
 
     def _prolong(self) -> None:
         """Let the block go on for as long as the lease is held."""
@@ -284,35 +211,6 @@ class Lease(EnteredByAsyncWith):
         if not self._deadline.expired():
             until = asyncio.get_running_loop().time() if self._renewed is None else self._renewed[0] + self._seconds
             self._deadline.reschedule(until)
-
-    async def _give_back(self) -> None:
-        """Let the next one have it at once; where that fails, it gets it a little later."""
-        giving = Update(LeaseItem, _key(self.name)).remove(LeaseItem.owner).where(LeaseItem.fence == self._fence)
-        with contextlib.suppress(DynamapError):
-            await self._is_done(giving)
-
-    async def _is_done(self, update: Update[LeaseItem, LeaseItem]) -> bool:
-        """Carry out an update; return False if its condition does not hold.
-
-        Where an answer was lost, the update may have been done before it was refused: then its owner is this one.
-        """
-        try:
-            await self._carry_out(update)
-        except ConditionalCheckFailedError as error:
-            stored = error.item if isinstance(error.item, LeaseItem) else None
-            return error.outcome_unknown and stored is not None and stored.owner == self._owner
-        return True
-
-    async def _carry_out(self, operation: SingleRequest[R]) -> R:
-        request = operation.request(self._context)
-        try:
-            answer = await self._executor.send(request)
-        except ServiceError as error:
-            failure = operation.failed(error)
-            if failure is error:
-                raise
-            raise failure from error
-        return operation.result(answer, self._context)
 
 
 class LeasedTransport:
@@ -359,27 +257,3 @@ class LeasedTransport:
 
     async def close(self) -> None:
         """Nothing: others use the transport."""
-
-
-def _key(name: str) -> str:
-    return f"lease#{name}"
-
-
-def _here() -> str:
-    """Return user, machine and process, as people know them."""
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):  # a container may have no name for its user
-        user = "somebody"
-    return f"{user}@{platform.node() or 'unknown'}, process {os.getpid()},"
-
-
-def _lost(name: str, what: str, holder: str | None = None) -> LeaseLostError:
-    now = "another process may have it" if holder is None else f"{holder} has it"
-    return LeaseLostError(
-        f"the lease {name!r} was lost: this process did not renew it in time, and {now}. {what}; begin again",
-        lease=name,
-    )
-
-
-__all__ = ["LEASE_SECONDS", "Lease", "LeaseCheck", "LeaseItem", "LeasedTransport"]

@@ -94,7 +94,6 @@ def judge(budgets: Sequence[Budget], medians: Medians, returns: dict[str, str]) 
     """Return the verdicts on all budgets whose figures are there.
 
     Args:
-        budgets: the bounds.
         medians: question -> library -> figure -> median.
         returns: library -> what its reads give.
     """

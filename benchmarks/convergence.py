@@ -168,10 +168,8 @@ def simulate(
 
     Args:
         processes: how many there are; each begins within the first 50 ms.
-        policy: that of each of them.
         limit: what each knows of the table.
         changes: second -> the table's rate from then on.
-        seconds: how long it is.
     """
     events, table = Events(), Table()
     everyone = [Process(table, events, policy, seed) for seed in range(processes)]

@@ -75,9 +75,7 @@ class Programs:
 
         Args:
             mode: what ``python benchmarks`` is asked to do.
-            subject: the library.
             arguments: what follows it on the command line.
-            seconds: how long it may take.
             environment: variables that it is given in addition.
 
         Raises:
@@ -91,7 +89,6 @@ class Programs:
 
         Args:
             arguments: the command line of ``python benchmarks load``.
-            seconds: how long it may take.
 
         Raises:
             WorkerError: it took longer, or failed.

@@ -37,7 +37,6 @@ class Results:
         """Return what a file has, to add further rounds to it.
 
         Args:
-            path: the file.
             quick: whether the further runs are those of a quick run.
 
         Raises:

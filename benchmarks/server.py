@@ -66,7 +66,6 @@ async def serve(answers: Answers, certificate: str) -> None:
     """Listen on two free ports of this machine, the second with TLS; print them, and answer until the process is ended.
 
     Args:
-        answers: what to answer.
         certificate: the file with the server's certificate and key.
     """
     counts: Counter[str] = Counter()

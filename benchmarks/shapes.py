@@ -57,7 +57,6 @@ def flat(attributes: int, *, count: int) -> Shape:
     """Return a shape of that many flat attributes, the key among them: texts, ints, floats and a bool by turns.
 
     Args:
-        attributes: how many.
         count: how many items are encoded or decoded in one go.
     """
     kinds: Sequence[tuple[type, Any]] = (

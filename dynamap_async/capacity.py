@@ -196,7 +196,7 @@ def _wire(item: Item) -> WireItem:
 
 
 def _comparable(entry: WireItem | None) -> Any:
-    """Return an entry in a form that is equal exactly where DynamoDB sees no difference: sets have no order."""
+    """Return an index entry in a form in which equal means equal to DynamoDB: the order of a set does not count."""
     return None if entry is None else {name: _canonical(value) for name, value in entry.items()}
 
 

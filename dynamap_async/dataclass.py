@@ -40,9 +40,6 @@ else:
         """Make a data class, as ``dataclasses.dataclass`` does.
 
         Args:
-            frozen: whether fields cannot be assigned.
-            slots: whether instances have slots for their fields, and no dictionary.
-            kw_only: whether fields are given by name only.
             eq: whether instances are equal if their fields are; without it only to themselves.
         """
 
@@ -73,7 +70,7 @@ def _methods(cls: type, *, frozen: bool, slots: bool, eq: bool) -> dict[str, Any
 
 
 class _Unwritten:
-    """Stands for the ``__init__`` of a class until somebody looks at it, and then puts the real one in its place."""
+    """A placeholder for a class's ``__init__``, which writes the real one when it is first looked up."""
 
     __slots__ = ("_cls", "_frozen")
 
@@ -138,7 +135,7 @@ def _text(self: Any) -> str:
 
 @cache
 def _values_of(cls: Any) -> Callable[[Any], Any]:
-    """Return what gives the values of an instance by which it is compared."""
+    """Return a function that returns the values by which instances are compared."""
     names = [field.name for field in dataclasses.fields(cls) if field.compare]
     # Always a tuple, which compares what is identical without asking it: a path answers ``==`` with a condition.
     return attrgetter(*names) if len(names) > 1 else lambda self: tuple(getattr(self, name) for name in names)

@@ -14,7 +14,7 @@ from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package, which keeps each name that it was asked for.
+    """Return the ``__getattr__`` of a package that imports each name when it is first used.
 
     Args:
         package: its full name.

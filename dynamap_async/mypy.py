@@ -16,7 +16,7 @@ _MODEL = "dynamap_async.models.model.Model"
 
 
 class ModelPlugin(Plugin):
-    """Keeps other plugins away from subclasses of ``Model``."""
+    """Keeps other plugins from changing subclasses of ``Model``."""
 
     def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """Return a hook that does nothing for the base classes that are our models."""

@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
-    """Remember that a test did not run to its end: its tables are not given to another one."""
+    """Record that a test did not run to its end: its tables are not given to another one."""
     if call.excinfo is not None:
         item.stash[_BROKEN] = True
 
@@ -185,7 +185,7 @@ def _marked(request: pytest.FixtureRequest) -> tuple[list[type[Model]], list[Any
 
 
 def _missing(table: str) -> str:
-    """Return what to write so that a test has a table, by the name that its model declares."""
+    """Return what to write so that a test has a table."""
     from dynamap_async.models import Model
 
     waiting, names = [*Model.__subclasses__()], list[str]()
@@ -211,7 +211,7 @@ def _models(given: Any, where: str) -> list[Any]:
 
 
 def _is_list(given: object) -> bool:
-    """Return whether what is given can be read for each test: an iterator is empty after the first."""
+    """Return whether a value can be read for each test: an iterator would be empty after the first."""
     return isinstance(given, Iterable) and not isinstance(given, str | Iterator)
 
 
@@ -233,7 +233,7 @@ def _seed(marked: Any, models: Sequence[type[Model]], folder: Path) -> Seed:
 
 
 def _opened_by(request: pytest.FixtureRequest) -> str:
-    """Return the name of the async fixture that opens the session on this test's loop, and see that it exists."""
+    """Return the name of the async fixture that opens the session on this test's loop, checked to exist."""
     plugins = request.config.pluginmanager
     marker = request.node.get_closest_marker("asyncio")
     if "anyio_backend" in request.fixturenames:
@@ -270,7 +270,7 @@ def _loop_scope(config: pytest.Config, marker: pytest.Mark | None) -> str:
 
 
 def _opening() -> Callable[[Prepared], AsyncGenerator[Session]]:
-    """Return a new function for an async fixture: a plugin may leave its notes on it."""
+    """Return a new function for an async fixture, since a plugin may set attributes on it."""
 
     async def opened(_dynamap_prepared: Prepared) -> AsyncGenerator[Session]:
         async with _dynamap_prepared.open() as session:

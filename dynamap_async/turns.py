@@ -26,16 +26,15 @@ _FIRST_OF_OTHERS: Final = 16
 
 
 class WorkPace:
-    """When one task's work pauses, and how many items it does until it looks at the clock again."""
+    """When one task's work pauses, and how many items it does before it looks at the clock again.
+
+    Args:
+        most: how many items are done at most between two looks at the clock, at least 1.
+    """
 
     __slots__ = ("_looked", "_most", "_since", "items")
 
     def __init__(self, most: int) -> None:
-        """Describe the work, which ``begin`` or ``go_on`` begins.
-
-        Args:
-            most: how many items are done at most between two looks at the clock, at least 1.
-        """
         self._most: Final = most
         self.items: int = 1
         """How many are done until the next look: as many as take about 1 ms; 1 where nothing is known of them."""
@@ -43,17 +42,17 @@ class WorkPace:
         self._looked: float = 0.0
 
     def begin(self) -> None:
-        """Begin to work, or go on after a wait: other tasks have just had their turn."""
+        """Start the clock, or start it again after a wait in which other tasks had their turn."""
         self._since = self._looked = time.perf_counter()
 
     def go_on(self) -> None:
-        """Go on with other items after ``rest``, perhaps in the same turn of the event loop: then its time counts."""
+        """Continue with other items after ``rest``; in the same turn of the event loop, its time counts."""
         self.items = min(self.items, _FIRST_OF_OTHERS)
         if self._since is None:
             self.begin()
 
     def rest(self) -> None:
-        """End for now; what comes in a later turn of the event loop begins anew."""
+        """Stop the clock for now; what comes in a later turn of the event loop starts it anew."""
         asyncio.get_running_loop().call_soon(self._rested)
 
     def _rested(self) -> None:
@@ -90,7 +89,7 @@ class _Turns:
         self._waiting.append(waiter)
 
     def _admit(self) -> None:
-        """Let the first go on, unless it was cancelled."""
+        """Wake the first task that waits, unless it was cancelled."""
         waiting = self._waiting
         while waiting:
             waiter = waiting.popleft()
@@ -106,19 +105,18 @@ _lines: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns]] = WeakKeyDic
 
 
 def new_task(coroutine: Coroutine[Any, Any, R], context: Context | None = None) -> asyncio.Task[R]:
-    """Return a task that begins in the next turn of the event loop, once whoever makes it has taken note of it.
+    """Return a task that begins in the next turn of the event loop, also under an eager task factory.
 
     The loop's task factory is not asked: it may make tasks that begin at once (``asyncio.eager_task_factory``).
 
     Args:
-        coroutine: what the task does.
         context: the context that it runs in; None for a copy of the current one.
     """
     return asyncio.Task(coroutine, loop=asyncio.get_running_loop(), context=context)
 
 
 async def next_turn() -> None:
-    """Let other tasks run, and go on in a turn of the event loop in which nobody else does who paused here."""
+    """Let other tasks run, and resume in a turn of the event loop that no other paused task resumes in."""
     loop = asyncio.get_running_loop()
     line = _lines.get(loop)
     if line is None:
@@ -129,7 +127,7 @@ async def next_turn() -> None:
 
 
 async def in_turns(work: Generator[None, None, R]) -> R:
-    """Do work that yields wherever it may pause, and return what it returns; errors are its own.
+    """Run a generator that yields wherever it may pause, and return its result; errors are its own.
 
     It begins in a turn of its own: where many answers arrive in one, the beginnings alone would take long. And it ends
     in another one, as what becomes of the result is work, too.

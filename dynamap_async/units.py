@@ -53,7 +53,7 @@ class Charge:
 
 
 def read_half_units(size_bytes: int, *, consistent: bool = False, transactional: bool = False) -> int:
-    """Return what a read takes, in halves of a unit; see ``read_units``."""
+    """Return the halves of a unit that a read takes; see ``read_units``."""
     blocks = max(1, -(-size_bytes // READ_UNIT_BYTES))
     if transactional:
         return 4 * blocks
@@ -61,7 +61,7 @@ def read_half_units(size_bytes: int, *, consistent: bool = False, transactional:
 
 
 def query_half_units(size_bytes: int, items: int, *, consistent: bool = False) -> int:
-    """Return what a query over items of one size takes, in halves of a unit; see ``query_read_units``."""
+    """Return the halves of a unit that a query over items of one size takes; see ``query_read_units``."""
     full, rest = divmod(items, items_per_page(size_bytes))
     halves = full * read_half_units(items_per_page(size_bytes) * size_bytes, consistent=consistent)
     if rest or not full:
@@ -70,7 +70,7 @@ def query_half_units(size_bytes: int, items: int, *, consistent: bool = False) -
 
 
 def write_half_units(size_bytes: int, old_size_bytes: int = 0, *, transactional: bool = False) -> int:
-    """Return what a write takes, in halves of a unit; see ``write_units``."""
+    """Return the halves of a unit that a write takes; see ``write_units``."""
     blocks = max(1, -(-max(size_bytes, old_size_bytes) // WRITE_UNIT_BYTES))
     return 4 * blocks if transactional else 2 * blocks
 
@@ -78,7 +78,7 @@ def write_half_units(size_bytes: int, old_size_bytes: int = 0, *, transactional:
 def index_write_half_units(
     size_bytes: int | None, old_size_bytes: int | None, *, key_changed: bool = False, changed: bool = True
 ) -> int:
-    """Return what a write takes on one index, in halves of a unit; see ``index_write_units``."""
+    """Return the halves of a unit that a write takes on one index; see ``index_write_units``."""
     if size_bytes is None and old_size_bytes is None:
         return 0
     if size_bytes is None or old_size_bytes is None:

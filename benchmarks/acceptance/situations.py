@@ -99,9 +99,6 @@ async def _of_unpaced(
     """Return a figure of a variant, in proportion to that of this library without pacing, both summed over the turns.
 
     Args:
-        table: the server.
-        variant: the library.
-        task: what both do.
         judge: returns the figure, from what a worker told and from what the server counted.
         turns: how often both are asked.
     """

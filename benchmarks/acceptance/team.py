@@ -42,8 +42,6 @@ async def work(
     """Start a worker for each task, let all begin together, and return what each told.
 
     Args:
-        table: the server.
-        variant: the library.
         tasks: one for each process.
         meanwhile: what happens to the table while they work.
         burst_spent: whether the table has no burst left when they begin.

@@ -102,10 +102,7 @@ def measure(old: Installed, new: Installed, *, only: Sequence[str], rounds: int,
     bears a busy machine better than the least of each, which is luck.
 
     Args:
-        old: the old version.
-        new: the new one.
         only: the questions; none for all.
-        rounds: how many.
         slices: how often each process is asked a question in a round.
     """
     found: dict[str, Change] = {}

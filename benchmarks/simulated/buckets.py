@@ -96,11 +96,7 @@ class Capacity:
         """Make one.
 
         Args:
-            arn: of the table or index.
-            name: what it is.
             read: provisioned units in a second; None for on-demand.
-            write: the same for writes.
-            now: the clock's time.
             how: ``burst_seconds``, and ``most_read`` and ``most_write`` of an on-demand table that has a maximum.
         """
         kinds: tuple[tuple[Kind, float | None, float | None], ...] = (

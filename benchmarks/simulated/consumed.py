@@ -24,7 +24,6 @@ class Consumed:
         """Return one entry for each table; none unless the request asks for them.
 
         Args:
-            body: the request.
             transaction: ``Read`` or ``Write`` for a transaction, whose answer names the kind.
         """
         how = body.get("ReturnConsumedCapacity", "NONE")

@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _answer(arguments: list[str]) -> None:
-    """Print what names no command to run, and exit; for that, nothing else is loaded."""
+    """Print the version, the help or what is wrong with the command's name, and exit; return if there is a command."""
     match arguments:
         case ["--version"]:
             from dynamap_async import __version__

@@ -35,11 +35,11 @@ class _Commands(CommandGroup):
     """All commands, loaded by name."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all."""
+        """Return the names of all commands."""
         return [*COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command of a name, or end with what is wrong with the name."""
+        """Return the command of a name, or exit with a message if there is none."""
         if cmd_name in self.commands:
             return self.commands[cmd_name]
         if cmd_name in COMMANDS:
@@ -47,12 +47,12 @@ class _Commands(CommandGroup):
         return None if ctx.resilient_parsing else end(unknown(cmd_name).rstrip("\n"), Status.USAGE)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Return what a name can become, without loading the commands."""
+        """Return the completions of a name, without loading the commands."""
         self.commands = {name: TyperCommand(name, help=entry.summary) for name, entry in COMMANDS.items()}
         return super().shell_complete(ctx, incomplete)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that is asked for; a reader who has enough of its output is no error."""
+        """Run the command that is asked for. That the reader of its output closes the pipe is no error."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -61,7 +61,7 @@ class _Commands(CommandGroup):
             raise typer.Exit(Status.DONE) from None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands by what they are for."""
+        """Write the commands, grouped by purpose."""
         formatter.write(overview())
 
 
@@ -88,4 +88,4 @@ def dynamap(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Declare the options that are given without a command."""
+    """Declare the options that need no command."""

@@ -27,14 +27,13 @@ _NOT_THEIRS: Final = ("<frozen ", *(os.path.dirname(str(package.__file__)) for p
 
 
 class Catalog:
-    """What the modules declare: models with a table, and tables that several models share."""
+    """What modules declare: models with a table, and tables that several models share.
+
+    Args:
+        modules: the modules; what they import is theirs, too.
+    """
 
     def __init__(self, modules: Iterable[ModuleType]) -> None:
-        """Look through modules.
-
-        Args:
-            modules: the modules; what they import is theirs, too.
-        """
         self._names: dict[Declared, tuple[str, str]] = {}
         for module in modules:
             for name, value in vars(module).items():
@@ -45,27 +44,27 @@ class Catalog:
 
     @property
     def all(self) -> tuple[Declared, ...]:
-        """Everything, in the order in which it was found."""
+        """All models and tables, in the order in which they were found."""
         return tuple(self._names)
 
     @property
     def names(self) -> list[str]:
-        """The names of everything, and those of indexes, each after its model and a dot."""
+        """The names of all models, tables and indexes; those of indexes as ``Model.index``."""
         names = [name for _, name in self._names.values()]
         return names + [
             f"{name}.{index.name}" for each, (_, name) in self._names.items() for index in schema_of(each).indexes
         ]
 
     def name(self, declared: Declared) -> str:
-        """Return the name by which something is known."""
+        """Return the name by which commands know a model or table."""
         return self._names[declared][1]
 
     def home(self, declared: Declared) -> tuple[str, str]:
-        """Return the module that declares something, and its name there."""
+        """Return the module that declares a model or table, and its name there."""
         return self._names[declared]
 
     def find(self, name: str) -> Declared:
-        """Return what has a name.
+        """Return the model or table of a name.
 
         Args:
             name: the name of a model, or of the variable that holds a table; after a module and a colon, or alone.
@@ -84,11 +83,7 @@ class Catalog:
         raise CommandError(f"there is no model or table {name!r}; known models: {known or 'none'}", Status.USAGE)
 
     def sharing(self, chosen: Iterable[Declared]) -> tuple[Declared, ...]:
-        """Return everything that shares a table with what is chosen: a table is compared with all its models.
-
-        Args:
-            chosen: models and tables.
-        """
+        """Return everything that shares a table with the chosen models: a table is compared with all its models."""
         names = {schema_of(each).name for each in chosen}
         return tuple(each for each in self._names if schema_of(each).name in names)
 
@@ -98,7 +93,7 @@ def _is_model(value: object) -> TypeGuard[type[Model]]:
 
 
 def schema_of(declared: Declared) -> TableSchema:
-    """Return the table of what a module declares, before any prefix."""
+    """Return the schema of a declared table, before any prefix."""
     schema = declared.schema if isinstance(declared, Table) else definition_of(declared).table
     assert schema is not None  # noqa: S101 - the catalogue holds nothing else
     return schema
@@ -110,7 +105,7 @@ def periods_of(declared: Declared) -> Any:
 
 
 def load_catalog(modules: Sequence[str], folder: Path) -> Catalog:
-    """Return what modules declare.
+    """Return the catalog of modules.
 
     Args:
         modules: their names, or files that end in ``.py``.
@@ -133,11 +128,10 @@ def load_catalog(modules: Sequence[str], folder: Path) -> Catalog:
 
 
 def load_module(name: str, folder: Path) -> ModuleType:
-    """Return a module.
+    """Import a module and return it.
 
     Args:
         name: its name, or a file that ends in ``.py``.
-        folder: where imports begin, as if Python had been started there.
 
     Raises:
         CommandError: it cannot be imported.
@@ -148,7 +142,7 @@ def load_module(name: str, folder: Path) -> ModuleType:
 
 
 def load_file(file: Path) -> ModuleType:
-    """Return the module in a file; it is not imported under its name anywhere else.
+    """Run a file as a module and return it; it is not imported under its name anywhere else.
 
     Raises:
         CommandError: it cannot be imported.
@@ -185,7 +179,7 @@ def _import(name: str, folder: Path) -> ModuleType:
 
 
 def refuse(module: str, error: BaseException) -> NoReturn:
-    """Raise what is wrong with a module, with the traceback of its own code."""
+    """Raise the error of a module that cannot be used, with the traceback of its own code."""
     frames = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith(_NOT_THEIRS)]
     told = "".join([*traceback.format_list(frames), *traceback.format_exception_only(error)]).rstrip()
     raise CommandError(f"{module} cannot be imported:\n{told}", Status.USAGE) from error

@@ -69,11 +69,7 @@ def overview() -> str:
 
 
 def unknown(name: str) -> str:
-    """Return what to say about a name that no command has.
-
-    Args:
-        name: the name.
-    """
+    """Return the message for a name that no command has."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, COMMANDS, 1)

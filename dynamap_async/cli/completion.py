@@ -15,36 +15,24 @@ from dynamap_async.cli.endings import CommandError
 
 
 def complete_models(incomplete: str) -> list[str]:
-    """Return the names of models and tables that begin with a text.
-
-    Args:
-        incomplete: what was typed of the name.
-    """
+    """Return the names of models and tables that begin with a text."""
     return [name for name in _known() if name.startswith(incomplete) and "." not in name]
 
 
 def complete_indexes(incomplete: str) -> list[str]:
-    """Return the names of indexes, each after its model and a dot, that begin with a text.
-
-    Args:
-        incomplete: what was typed of the name.
-    """
+    """Return the names of indexes, each after its model and a dot, that begin with a text."""
     return [name for name in _known() if name.startswith(incomplete) and "." in name]
 
 
 def complete_environments(incomplete: str) -> list[str]:
-    """Return the names of environments that begin with a text.
-
-    Args:
-        incomplete: what was typed of the name.
-    """
+    """Return the names of environments that begin with a text."""
     with suppress(CommandError):
         return [name for name in find_configuration(Path.cwd()).environments if name.startswith(incomplete)]
     return []
 
 
 def keep_names(modules: Sequence[str], folder: Path, names: Iterable[str]) -> None:
-    """Keep the names that modules declare, for the shell; where that is not possible, nothing happens.
+    """Store the names that modules declare, for completion in the shell; where that fails, do nothing.
 
     Args:
         modules: the modules, as the configuration names them.

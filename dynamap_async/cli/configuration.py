@@ -62,9 +62,6 @@ class Configuration:
 def find_configuration(start: Path) -> Configuration:
     """Return the configuration of the nearest folder that has one, from a folder upwards.
 
-    Args:
-        start: the folder to begin with.
-
     Raises:
         CommandError: the file cannot be read, or says something that makes no sense; or it is another user's.
     """
@@ -81,7 +78,7 @@ def find_configuration(start: Path) -> Configuration:
 
 
 def _check_owner(file: Path) -> None:
-    """Refuse a file that another user put where it would be found: its modules are imported from beside it."""
+    """Refuse a file that another user put there: modules are imported from its folder."""
     if sys.platform == "win32" or os.environ.get(TRUST) == str(file.parent):
         return
     trusted = {0, os.geteuid()}
@@ -175,7 +172,7 @@ def _check_engine(file: Path, where: str, settings: Mapping[str, str]) -> None:
 
 
 def _units(file: Path, where: str, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return how many read units a command may take, as text, where that is said."""
+    """Return the most read units that a command may take, as text; None if the file does not say."""
     if _UNITS not in settings:
         return {}
     units: object = settings[_UNITS]

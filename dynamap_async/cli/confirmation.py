@@ -18,8 +18,6 @@ def confirm_reading(table: str, items: int, read_units: float) -> None:
 
     Args:
         table: the full table name.
-        items: about how many items it has.
-        read_units: about how many read units it takes.
 
     Raises:
         CommandError: nobody agreed.
@@ -42,8 +40,6 @@ def confirm(place: Place, question: str, *, yes: bool, yes_in: str | None) -> No
     Before a change of a guarded environment in AWS, it tells whose credentials are used.
 
     Args:
-        place: where something is to be changed.
-        question: what is asked.
         yes: whether nobody is asked, where the environment is not guarded.
         yes_in: the environment in which nobody is asked, guarded or not.
 

@@ -12,11 +12,10 @@ from dynamap_async.cli.place import Place
 
 @contextmanager
 def told_cost(place: Place, *, quiet: bool) -> Generator[None]:
-    """Tell on standard error what the block took, if it sent requests and did not fail.
+    """Print on standard error what the block's requests cost, unless it fails or sends none.
 
     Args:
         place: its sessions are those that count.
-        quiet: whether nothing is told.
     """
     began = time.perf_counter()
     try:

@@ -29,22 +29,16 @@ class Status(IntEnum):
 
 
 class CommandError(Exception):
-    """A command does not go on; the text says why, and what to do."""
+    """A command cannot go on; the message says why, and what to do."""
 
     def __init__(self, message: str, status: Status = Status.FAILED) -> None:
-        """Record how the command ends.
-
-        Args:
-            message: what is printed.
-            status: the exit status.
-        """
         super().__init__(message)
         self.status = status
 
 
 @contextmanager
 def ending(interrupted: str) -> Generator[None]:
-    """Let what a user can act on end the command with a line on standard error; anything else is raised as it is.
+    """End the command with a line on standard error for errors that the user can act on; raise all others.
 
     Args:
         interrupted: the line that Ctrl-C ends with.
@@ -65,13 +59,13 @@ def ending(interrupted: str) -> Generator[None]:
 
 
 def first_of(error: Exception) -> Exception:
-    """Return the error itself, or the first of a group's."""
+    """Return the error itself, or the first error of a group."""
     members: tuple[Exception, ...] = getattr(error, "exceptions", ())
     return first_of(members[0]) if members else error
 
 
 def line_of(error: Exception) -> str:
-    """Return an error's text, with what was noted on it, as one line."""
+    """Return an error's text and its notes as one line."""
     notes: list[str] = getattr(error, "__notes__", [])
     return "; ".join(" ".join(text.split()) for text in (str(error), *notes))
 

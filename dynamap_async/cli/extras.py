@@ -7,14 +7,14 @@ INSTALL: Final = "pip install 'dynamap-async[cli,local]'"
 
 
 class MissingExtraError(Exception):
-    """A package that an extra brings is not installed. The text is one line, with the remedy."""
+    """The package of an extra is not installed. The text is one line, with the remedy."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} is not installed: {INSTALL}")
 
     @classmethod
     def of(cls, error: ModuleNotFoundError) -> "MissingExtraError":
-        """Return what a failed import means.
+        """Return the error for a failed import.
 
         Raises:
             ModuleNotFoundError: a module of this library is missing, which no extra brings.

@@ -23,7 +23,7 @@ class Command(TyperCommand):
         return super().make_context(info_name, args, parent, default_map=_NOT_GIVEN, **extra)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return what follows the command's name in the line on its usage."""
+        """Return the text behind the command's name in the line of its usage."""
         arguments = [each for each in self.get_params(ctx) if each.param_type_name == "argument"]
         return [
             "[OPTIONS]",
@@ -35,19 +35,19 @@ class Command(TyperCommand):
         _write_text(self.help or "", formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write what can be given to the command."""
+        """Write the arguments and options of the command."""
         _write_parameters(self.get_params(ctx), formatter)
 
 
 class CommandGroup(TyperGroup):
-    """Several commands of one first name."""
+    """A group of commands, such as ``dynamap generate``."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Return the context of the parsed arguments."""
         return super().make_context(info_name, args, parent, default_map=_NOT_GIVEN, **extra)
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Write what the commands have in common."""
+        """Write the description of the group."""
         _write_text(self.help or "", formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -60,11 +60,6 @@ class ShownParameter:
     """An argument or option as help and the reference show it."""
 
     def __init__(self, parameter: Any) -> None:
-        """Look at one.
-
-        Args:
-            parameter: the argument or option, as Typer knows it.
-        """
         self._parameter = parameter
         self.required: bool = parameter.required
         own: str = parameter.metavar or parameter.name.upper()
@@ -72,7 +67,7 @@ class ShownParameter:
 
     @property
     def names(self) -> str:
-        """How it is given."""
+        """The names by which it is given."""
         if self._parameter.param_type_name == "argument":
             return self.name
         value = f" {self._parameter.metavar}" if self._parameter.metavar and not self._parameter.is_flag else ""
@@ -81,7 +76,7 @@ class ShownParameter:
 
     @property
     def meaning(self) -> str:
-        """What it says, and what holds without it where that is a number."""
+        """Its help, with the default where that is a number."""
         default = self._parameter.default
         is_number = isinstance(default, int | float) and not isinstance(default, bool)
         note = f" Default: {default:g}." if is_number else " Required." if self._is_required_option else ""
@@ -93,18 +88,14 @@ class ShownParameter:
 
     @property
     def section(self) -> str:
-        """The heading below which it stands."""
+        """The heading that it is listed under."""
         if self._parameter.param_type_name == "argument":
             return "Arguments"
         return self._parameter.rich_help_panel or _OPTIONS
 
 
 def group(name: str) -> typer.Typer:
-    """Return a group without commands, to which they are added with ``command(cls=Command)``.
-
-    Args:
-        name: its name.
-    """
+    """Return a group without commands, to which they are added with ``command(cls=Command)``."""
     return typer.Typer(name=name, cls=CommandGroup, add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 
 

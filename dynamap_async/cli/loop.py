@@ -7,12 +7,9 @@ T = TypeVar("T")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Return what a coroutine gives, on a loop of its own.
+    """Run a coroutine on an event loop of its own, and return its result.
 
     The first Ctrl-C cancels it: what was sent is answered, and the session closed. The second one ends it at once.
-
-    Args:
-        work: the coroutine.
     """
     import asyncio
 

@@ -25,17 +25,17 @@ def has_colour(stream: TextIO) -> bool:
 
 
 def can_ask() -> bool:
-    """Return whether somebody is there to answer a question."""
+    """Return whether there is a terminal to answer a question."""
     return sys.stdin.isatty()
 
 
 def show(text: str) -> None:
-    """Print a result."""
+    """Print a result on standard output."""
     typer.echo(text)
 
 
 def show_changes(text: str) -> None:
-    """Print lines that begin with a sign of what they change; on a terminal, each sign has its colour."""
+    """Print lines that begin with a sign of their change; on a terminal, each sign has its colour."""
     colour, sign = has_colour(sys.stdout), None
     for line in text.splitlines():
         if not line.startswith(_CONTINUED):
@@ -44,15 +44,14 @@ def show_changes(text: str) -> None:
 
 
 def tell(text: str) -> None:
-    """Print what is no result: what is done, and what it took."""
+    """Print what is not a result, such as progress and costs, on standard error."""
     typer.echo(text, err=True)
 
 
 class TimedLines:
-    """Lines on standard error that say how far something is: one a second on a terminal, and one each 10 elsewhere."""
+    """Lines of progress on standard error: one a second on a terminal, and one every 10 seconds elsewhere."""
 
     def __init__(self) -> None:
-        """Begin now."""
         self._seconds = _ON_TERMINAL_SECONDS if sys.stderr.isatty() else _ON_PIPE_SECONDS
         self._told = time.monotonic()
 
@@ -67,7 +66,6 @@ def table_of(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """Return a table as text, as wide as its contents.
 
     Args:
-        headings: what its first line says.
         lines: the texts of each line, as many as there are headings.
     """
     whole = [headings, *lines]
@@ -78,12 +76,7 @@ def table_of(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 
 def show_rows(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    """Print a table as text; on a terminal at most 200 lines of it, and how to get the others.
-
-    Args:
-        headings: as for ``table_of``.
-        lines: as for ``table_of``.
-    """
+    """Print a table as text; on a terminal at most 200 lines of it, and how to get the others."""
     shown = lines[:_ROWS] if sys.stdout.isatty() else lines
     show(table_of(headings, shown))
     if len(shown) < len(lines):
@@ -91,12 +84,12 @@ def show_rows(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
 
 
 def number_of(count: int, thing: str, things: str | None = None) -> str:
-    """Return a number with what it counts: ``1 table``, ``2 tables``."""
+    """Return a number with its noun: ``1 table``, ``2 tables``."""
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
 def plain_number(value: float) -> str:
-    """Return a number with all digits before the point, and one behind it where that is not zero."""
+    """Return a number with all digits before the point, and one behind it if that is not zero."""
     return f"{value:,.1f}".removesuffix(".0")
 
 
@@ -106,7 +99,7 @@ def units_of(count: float, kind: str) -> str:
 
 
 def compact(value: Any) -> str:
-    """Return a number of bytes in the unit that is read best."""
+    """Return a number of bytes in the most readable unit."""
     size, units = float(value), ["B", "KB", "MB", "GB", "TB"]
     while size >= 1024 and len(units) > 1:
         size /= 1024

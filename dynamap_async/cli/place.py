@@ -35,20 +35,20 @@ _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
 
 
 class Setting(NamedTuple):
-    """A value, and what says so."""
+    """A value, and where it comes from."""
 
     value: str | None
     source: str
 
     @property
     def is_from_variable(self) -> bool:
-        """Whether a variable says so, which sessions read by themselves."""
+        """Whether it comes from an environment variable, which sessions read themselves."""
         return self.source.startswith("$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a command goes, and what it takes for the user's models."""
+    """The tables that a command works on: endpoint, Region and prefix, and the modules with their models."""
 
     configuration: Configuration
     """The configuration file."""
@@ -70,12 +70,12 @@ class Place:
 
     @property
     def prefix(self) -> str:
-        """What stands before every table's name."""
+        """The prefix of every table's name."""
         return self.settings["table_prefix"].value or ""
 
     @property
     def max_read_units(self) -> float | None:
-        """How many read units a command may take that names no other bound; None for no bound."""
+        """The most read units that a command may take whose options say nothing else; None for no maximum."""
         setting = self.settings.get(_UNITS)
         return None if setting is None else float(setting.value or 0)
 
@@ -87,14 +87,14 @@ class Place:
 
     @property
     def names(self) -> "TableNames":
-        """The names of tables there."""
+        """How declared table names become DynamoDB's there."""
         from dynamap_async.planning import table_names
 
         return table_names(self.prefix, self.table_names)
 
     @property
     def port_here(self) -> int | None:
-        """The port of the endpoint, where that is on this machine and names one; None for anything else."""
+        """The port of an endpoint on this machine; None for any other endpoint, or one without a port."""
         url = self.settings["endpoint_url"].value
         try:
             return urlsplit(url).port if url is not None and _is_here(url) else None
@@ -108,7 +108,7 @@ class Place:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options that lead another command to the same place."""
+        """The options that make another command work on the same tables."""
         named = [("--models", each) for each in self.models if self.models_source == "--models"]
         named += [("--env", self.environment.value or "")] if self.environment.source == "--env" else []
         settings = self.settings.items()
@@ -116,7 +116,7 @@ class Place:
         return tuple(f"{option} {shlex.quote(value)}" for option, value in named)
 
     def session(self, *, full_names: bool = False) -> "Session":
-        """Return a new session that goes there.
+        """Return a new session with these settings.
 
         Args:
             full_names: whether tables are named to it as DynamoDB knows them.
@@ -128,11 +128,7 @@ class Place:
         return session
 
     def session_settings(self, *, full_names: bool = False) -> dict[str, Any]:
-        """Return the arguments of a session that goes there.
-
-        Args:
-            full_names: as for ``session``.
-        """
+        """Return the arguments of a session with these settings."""
         named: dict[str, Any] = {} if full_names else {"table_prefix": self.prefix, "table_names": self.table_names}
         given = {name: self.settings[name] for name in ("region", "profile", "endpoint_url")}
         told: dict[str, Any] = {name: each.value for name, each in given.items() if not each.is_from_variable}
@@ -144,13 +140,13 @@ class Place:
         return told | named
 
     def __str__(self) -> str:
-        """Return it in a few words, as questions name it."""
+        """Return the text that questions name it by."""
         where = [self.shown(name) for name in ("endpoint_url", "region", "profile") if self.settings[name].value]
         named = f"environment {self.environment.value}" if self.environment.value else "AWS"
         return f"{named} ({', '.join(where)})" if where else named
 
     def shown(self, name: str) -> str:
-        """Return a setting's value as it may be printed: an address without a password."""
+        """Return a setting's value as it may be printed: a URL without its password."""
         value = self.settings[name].value or "none"
         parts = urlsplit(value) if name == "endpoint_url" else None
         if parts is None or "@" not in parts.netloc:
@@ -161,10 +157,9 @@ class Place:
 def place_of(
     configuration: Configuration, *, models: tuple[str, ...], environment: str | None, given: Mapping[str, str | None]
 ) -> Place:
-    """Return where a command goes.
+    """Return the tables that a command works on, from options, environment and configuration.
 
     Args:
-        configuration: the configuration file.
         models: the modules that the options name.
         environment: the environment that the options name.
         given: setting -> what the options say; None for nothing.
@@ -236,7 +231,7 @@ def _is_here(url: str) -> bool:
 
 
 def _has_no_keys(profile: str | None) -> bool:
-    """Return whether nothing on this machine names an access key for AWS, so that an engine's own has to do."""
+    """Return whether this machine names no access key for AWS, so that an engine's own key is used."""
     files = (
         os.environ.get("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"),
         os.environ.get("AWS_CONFIG_FILE", "~/.aws/config"),

@@ -104,7 +104,7 @@ def _engine(kind: EngineKind | None, port: int) -> "Engine":
 
 @contextmanager
 def _ended_by_signals() -> Generator[None]:
-    """Let SIGTERM, which a supervisor sends, and SIGHUP, of a terminal that closes, end the command as Ctrl-C does."""
+    """End the command on SIGTERM, which supervisors send, and on SIGHUP, of a closed terminal, as on Ctrl-C."""
 
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
@@ -130,7 +130,7 @@ def _wait() -> NoReturn:
 async def _prepare(
     engine: "Engine", place: Place, catalog: "Catalog | None", seeds: Sequence[_Fill]
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Make the tables and fill them; return their names, and what was stored."""
+    """Create the tables and fill them; return their names, and what was stored."""
     from dynamap_async.cli.catalog import periods_of, schema_of
 
     # A table of a period is made when the period is known.
@@ -188,7 +188,7 @@ def _seed_of_items(source: str, items: Callable[[], Any]) -> _Fill:
 
 
 def _told(engine: "Engine", tables: Sequence[str], stored: Sequence[str], place: Place) -> Iterator[str]:
-    """Yield the lines that say what runs, and how a program gets there."""
+    """Yield the lines that say what runs, and how a program connects to it."""
     from dynamap_async.testing import NativeEngine
 
     is_native = isinstance(engine, NativeEngine)

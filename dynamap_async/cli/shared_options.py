@@ -100,7 +100,7 @@ def _options(
 
 
 def _remedy(place: Place, error: ConfigurationError) -> str:
-    """Return what to do where the configuration, or what it names, cannot be used."""
+    """Return the remedy if the configuration, or something that it names, cannot be used."""
     if type(error.__cause__).__name__ in _LOGGED_OUT:
         profile = place.settings["profile"].value
         return f"log in again: aws sso login{'' if profile is None else f' --profile {shlex.quote(profile)}'}"
@@ -122,10 +122,9 @@ async def in_time(
     told: str = "nothing was changed",
     status: Status = Status.FAILED,
 ) -> T:
-    """Return what the work of a command gives, if it takes no longer than so many seconds.
+    """Return the result of a command's work, or end the command if it takes longer than a time.
 
     Args:
-        work: the coroutine.
         seconds: how long it may take; None for any time.
         told: what to say behind the time where it takes longer.
         status: how the command ends then.

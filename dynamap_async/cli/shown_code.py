@@ -22,21 +22,16 @@ _TAKEN: Final = ("AioConfig", "Credentials", "Index", "Path", "PlanPrices", "Pri
 
 
 class Program:
-    """A program that goes where a command goes, written line by line."""
+    """A Python program that does what a command does, built line by line."""
 
     def __init__(self, place: Place) -> None:
-        """Begin with no line.
-
-        Args:
-            place: where the command goes.
-        """
         self._place = place
         self._imports: dict[str, set[str]] = {}
         self._folders: list[str] = []
         self._lines: list[str] = []
 
     def use(self, module: str, *names: str) -> None:
-        """Import names from a module; without any, the module."""
+        """Import names from a module; without names, import the module."""
         self._imports.setdefault(module, set()).update(names)
 
     def models(
@@ -46,7 +41,6 @@ class Program:
 
         Args:
             catalog: everything that the modules declare.
-            declared: what is imported.
             modules: where they were found, if not in the modules of the place.
 
         Raises:
@@ -86,7 +80,7 @@ class Program:
     def call(
         self, start: str, called: Callable[..., Any], given: Iterable[str], named: Mapping[str, Any], end: str = ")"
     ) -> None:
-        """Add a call, on several lines where one is too long.
+        """Add a call, on several lines if it is long.
 
         Args:
             start: what stands before its arguments, such as ``plan = await session.tables.plan(``.
@@ -105,7 +99,7 @@ class Program:
             self.add(start, *(f"{indent}{_INDENT}{each}," for each in arguments), f"{indent}{end}")
 
     def code(self, value: Any) -> str:
-        """Return a value as code, and import what that takes."""
+        """Return the code of a value, and add the imports that it needs."""
         match value:
             case str():
                 return literal(value)
@@ -126,11 +120,7 @@ class Program:
                 return repr(value)
 
     def show(self, *, full_names: bool = False) -> None:
-        """Print it as a program with a session.
-
-        Args:
-            full_names: as for ``Place.session``.
-        """
+        """Print the program, with a session around its lines."""
         from dynamap_async.session import Session
 
         body, self._lines = self._lines, []
@@ -151,7 +141,7 @@ class Program:
         self.show_plain()
 
     def show_plain(self) -> None:
-        """Print it as a program without a session."""
+        """Print the program, without a session."""
         if self._folders:
             show(comment(f"Run it where its models can be imported: in {', or '.join(self._folders)}"))
         own = sorted(

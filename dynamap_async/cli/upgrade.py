@@ -126,7 +126,7 @@ def _show_program(
 
 
 async def _to_the_end(run: "UpgradePass", file: Path | None) -> None:
-    """Go through a pass, keep how far it came, and tell of it now and then."""
+    """Run a pass to its end, storing its position and printing its progress from time to time."""
     from dynamap_async.errors import ItemsNotUpgradedError
 
     lines = TimedLines()

@@ -103,7 +103,7 @@ class EnteredByAsyncWith:
             raise TypeError(f"{name} is entered with `async with`, not with `with`")
 
         def __exit__(self, *of_an_error: object) -> None:
-            """Stand beside ``__enter__``, without which Python does not call that."""
+            """Exist beside ``__enter__``, which Python does not call without it."""
 
 
 _LOOKUPS: Final[Mapping[str, str]] = {
@@ -120,7 +120,6 @@ def no_keywords(method: str, instead: str, model: str, given: Mapping[str, objec
     Args:
         method: what was called, such as ``where``.
         instead: what to write, with places for the first field, its value, and a condition on it.
-        model: the name of the model.
         given: the keywords: names of fields, with dots or comparisons after two underscores.
     """
     name, value = next(iter(given.items()))
@@ -134,10 +133,9 @@ def no_keywords(method: str, instead: str, model: str, given: Mapping[str, objec
 
 
 def closest(name: str, names: Collection[str]) -> list[str]:
-    """Return the one of some names that a mistyped one is most like, in a list; an empty list where none is.
+    """Return the name that a mistyped one is most like, in a list; an empty list where none is like it.
 
     Args:
-        name: the mistyped name.
         names: the names that there are, of which those with an underscore in front are nobody's to use.
     """
     import difflib  # only for messages of errors
@@ -155,14 +153,11 @@ def no_attribute(
     field: str = "",
     otherwise: str = "",
 ) -> AttributeError:
-    """Return the error of an attribute that there is not, with what to write: for a name of other mappers, or a typo.
+    """Return the error of a missing attribute, with what to write instead: for names of other mappers, and typos.
 
     Args:
         kind: what was asked for it, such as ``Query``.
-        name: the attribute.
         habits: name in other mappers -> what to write.
-        known: the names that there are.
-        model: the name of the model, for the text.
         field: the field with its model, for the text.
         otherwise: what follows where the name is like none.
     """

@@ -18,16 +18,15 @@ class DataError(DynamapError):
 
 
 class EncodeError(DataError, ValueError):
-    """A value cannot be stored in DynamoDB, or could not be read back. Raised before anything is sent."""
+    """A value cannot be stored in DynamoDB, or could not be read back. Raised before anything is sent.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        path: where the value is: field name, then keys and positions inside it.
+        model: the name of the model class, if the value belongs to one.
+    """
 
     def __init__(self, message: str, *, path: Sequence[str | int] = (), model: str | None = None) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            path: where the value is: field name, then keys and positions inside it.
-            model: the name of the model class, if the value belongs to one.
-        """
         super().__init__(message)
         self.reason = message
         """What is wrong with the value, without its place."""
@@ -52,17 +51,16 @@ class EncodeError(DataError, ValueError):
 
 
 class ItemTooLargeError(EncodeError):
-    """An item is larger than DynamoDB stores."""
+    """An item is larger than DynamoDB stores.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        size_bytes: the size of the item as DynamoDB counts it, in bytes.
+        limit_bytes: the largest size allowed, in bytes.
+        model: the name of the model class, if it belongs to one.
+    """
 
     def __init__(self, message: str, *, size_bytes: int, limit_bytes: int, model: str | None = None) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            size_bytes: the size of the item as DynamoDB counts it, in bytes.
-            limit_bytes: the largest size allowed, in bytes.
-            model: the name of the model class, if it belongs to one.
-        """
         super().__init__(message, model=model)
         self.size_bytes = size_bytes
         """Size of the item as DynamoDB counts it, in bytes."""
@@ -75,14 +73,13 @@ class OutOfRangeError(DataError, ValueError):
 
 
 class DecodeError(DataError, ValueError):
-    """A stored value has a form that this library cannot read."""
+    """A stored value has a form that this library cannot read.
+
+    Args:
+        message: what is wrong, and what to do about it.
+    """
 
     def __init__(self, message: str) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-        """
         super().__init__(message)
         self.reason = message
         """What is wrong with the value, without its place."""
@@ -105,7 +102,18 @@ def _spelled(path: Sequence[str | int]) -> str:
 
 
 class ItemValidationError(DataError, ValueError):
-    """A stored item does not fit its model; other items of the same page are kept."""
+    """A stored item does not fit its model; other items of the same page are kept.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        model: the name of the model class.
+        key: the item's key: stored attribute name -> Python value.
+        item: the stored item, in wire form.
+        validation_error: Pydantic's own error, with a line for each fault; a ``DecodeError`` where Pydantic was not
+            asked; or what a validator raised that Pydantic lets through, such as a KeyError.
+        items: the items read by the same call that do fit, in order.
+        failures: one error for each item of the call that does not fit, in order; by default this one.
+    """
 
     written: bool = False
     """Whether the item is what a write returned, which was carried out: do not send that again."""
@@ -123,18 +131,6 @@ class ItemValidationError(DataError, ValueError):
         items: Sequence[Any] = (),
         failures: Sequence[ItemValidationError] = (),
     ) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            model: the name of the model class.
-            key: the item's key: stored attribute name -> Python value.
-            item: the stored item, in wire form.
-            validation_error: Pydantic's own error, with a line for each fault; a ``DecodeError`` where Pydantic was not
-                asked; or what a validator raised that Pydantic lets through, such as a KeyError.
-            items: the items read by the same call that do fit, in order.
-            failures: one error for each item of the call that does not fit, in order; by default this one.
-        """
         super().__init__(message)
         self.model = model
         """Name of the model class."""
@@ -175,7 +171,7 @@ class ItemValidationError(DataError, ValueError):
 
 
 def _others(failures: Sequence[ItemValidationError]) -> str:
-    """Return what a message says of further items that do not fit: their keys, as far as there is room."""
+    """Return the keys of further items that do not fit, as far as the message has room."""
     if not failures:
         return ""
     keys, room = list[str](), _ROOM
@@ -190,16 +186,15 @@ def _others(failures: Sequence[ItemValidationError]) -> str:
 
 
 class ItemDecodeError(ItemValidationError, DecodeError):
-    """A stored item has an attribute that is not stored as its field is; other items of the same page are kept."""
+    """A stored item has an attribute that is not stored as its field is; other items of the same page are kept.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        validation_error: the ``DecodeError`` of the attribute.
+        facts: as in ``ItemValidationError``.
+    """
 
     def __init__(self, message: str, *, validation_error: Exception, **facts: Any) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            validation_error: the ``DecodeError`` of the attribute.
-            facts: as in ``ItemValidationError``.
-        """
         super().__init__(message, validation_error=validation_error, **facts)
         self.path: tuple[str | int, ...] = getattr(validation_error, "path", ())
 
@@ -220,17 +215,16 @@ class ItemUpgradeError(ItemValidationError):
 
 
 class AfterWriteError(DynamapError):
-    """A hook failed after its item was written. The write has happened, and nothing of it was undone."""
+    """A hook failed after its item was written. The write has happened, and nothing of it was undone.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        item: the item that was written.
+        write: the kind of write: ``put``, ``create``, ``save``, ``update`` or ``delete``.
+        failures: of how many items of the call hooks failed.
+    """
 
     def __init__(self, message: str, *, item: Any, write: str, failures: int = 1) -> None:
-        """Record the facts of the error; what the hook raised is the cause.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            item: the item that was written.
-            write: the kind of write: ``put``, ``create``, ``save``, ``update`` or ``delete``.
-            failures: of how many items of the call hooks failed.
-        """
         super().__init__(message)
         self.item = item
         """The item that was written."""
@@ -241,19 +235,18 @@ class AfterWriteError(DynamapError):
 
 
 class ItemNotFoundError(DynamapError, LookupError):
-    """A call that promises an item found none."""
+    """A call that promises an item found none.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        model: the name of the model class.
+        key: the key that was asked for: field name -> Python value; None after a query.
+    """
 
     outcome_unknown: bool = False
     """Whether the update may have been done all the same, and the item removed after it: an answer was lost."""
 
     def __init__(self, message: str, *, model: str, key: Mapping[str, Any] | None = None) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            model: the name of the model class.
-            key: the key that was asked for: field name -> Python value; None after a query.
-        """
         super().__init__(message)
         self.model = model
         """Name of the model class."""
@@ -262,15 +255,14 @@ class ItemNotFoundError(DynamapError, LookupError):
 
 
 class MultipleItemsFoundError(DynamapError, LookupError):
-    """A query that promises one item found more than one."""
+    """A query that promises one item found more than one.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        model: the name of the model class.
+    """
 
     def __init__(self, message: str, *, model: str) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            model: the name of the model class.
-        """
         super().__init__(message)
         self.model = model
         """Name of the model class."""
@@ -289,19 +281,18 @@ class ItemFailure:
 
 
 class BatchError(DynamapError):
-    """Some items of a many-item call failed; all others were read or written."""
+    """Some items of a many-item call failed; all others were read or written.
+
+    Args:
+        failures: what failed, in any order.
+        total: how many items the call was given.
+        results: of ``get_many``: its results in input order, None in the places of failures. Empty of other calls.
+        message: what happened, and what to do about it; by default the number of failures, and the first of them.
+    """
 
     def __init__(
         self, failures: Sequence[ItemFailure], *, total: int, results: Sequence[Any] = (), message: str | None = None
     ) -> None:
-        """Record the facts of the error.
-
-        Args:
-            failures: what failed, in any order.
-            total: how many items the call was given.
-            results: of ``get_many``: its results in input order, None in the places of failures. Empty of other calls.
-            message: what happened, and what to do about it; by default the number of failures, and the first of them.
-        """
         self.failures: tuple[ItemFailure, ...] = tuple(sorted(failures, key=lambda failure: failure.position))
         """What failed, in input order; every other item succeeded."""
         self.total = total
@@ -326,20 +317,19 @@ def _number_and_first(failures: Sequence[ItemFailure], total: int) -> str:
 
 
 class ItemsNotUpgradedError(BatchError):
-    """A pass over the items of a model left some in an older version; they are stored as they were."""
+    """A pass over the items of a model left some in an older version; they are stored as they were.
+
+    Args:
+        message: what happened, and what to do about it.
+        failures: the first items that could not be upgraded, each with its key and the cause.
+        total: how many items of an older version the pass met.
+        failed: how many of these could not be upgraded.
+        remaining: how many items of an older version are stored now; None where that was not counted.
+    """
 
     def __init__(
         self, message: str, *, failures: Sequence[ItemFailure], total: int, failed: int, remaining: int | None
     ) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what happened, and what to do about it.
-            failures: the first items that could not be upgraded, each with its key and the cause.
-            total: how many items of an older version the pass met.
-            failed: how many of these could not be upgraded.
-            remaining: how many items of an older version are stored now; None where that was not counted.
-        """
         super().__init__(failures, total=total, message=message)
         self.failed = failed
         """How many items could not be upgraded; ``failures`` has the first thousand of them."""

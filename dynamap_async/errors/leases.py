@@ -6,16 +6,15 @@ from dynamap_async.errors.root import DynamapError
 
 
 class LeaseTakenError(DynamapError):
-    """Another process does what one at a time may do."""
+    """Another process does what one at a time may do.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        lease: the name of the lease.
+        holder: who has it.
+    """
 
     def __init__(self, message: str, *, lease: str, holder: str) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            lease: the name of the lease.
-            holder: who has it.
-        """
         super().__init__(message)
         self.lease = lease
         """The name of the lease."""
@@ -24,30 +23,28 @@ class LeaseTakenError(DynamapError):
 
 
 class LeaseLostError(DynamapError):
-    """This process is no longer the one that may do something. What was to be sent was not sent, or was refused."""
+    """This process is no longer the one that may do something. What was to be sent was not sent, or was refused.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        lease: the name of the lease.
+    """
 
     def __init__(self, message: str, *, lease: str) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            lease: the name of the lease.
-        """
         super().__init__(message)
         self.lease = lease
         """The name of the lease."""
 
 
 class MigrationFailedError(DynamapError):
-    """A migration raised; the cause says what. Those behind it were not begun."""
+    """A migration raised; the cause says what. Those behind it were not begun.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        migration: the id of the migration.
+    """
 
     def __init__(self, message: str, *, migration: str) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            migration: the id of the migration.
-        """
         super().__init__(message)
         self.migration = migration
         """The id of the migration."""

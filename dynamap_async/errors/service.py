@@ -13,7 +13,16 @@ from dynamap_async.wire import WireItem
 
 
 class ServiceError(DynamapError):
-    """DynamoDB answered that it did not do what was asked."""
+    """DynamoDB answered that it did not do what was asked.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        service_code: the service's own name of the error, such as ``ConditionalCheckFailedException``.
+        operation: the API operation, such as ``PutItem``.
+        table: the full table name.
+        status: the HTTP status of the answer.
+        request_id: the service's identifier of the request, for AWS support.
+    """
 
     retryable: bool = False
     """Whether sending the same request again may succeed."""
@@ -31,16 +40,6 @@ class ServiceError(DynamapError):
         status: int,
         request_id: str | None = None,
     ) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            service_code: the service's own name of the error, such as ``ConditionalCheckFailedException``.
-            operation: the API operation, such as ``PutItem``.
-            table: the full table name.
-            status: the HTTP status of the answer.
-            request_id: the service's identifier of the request, for AWS support.
-        """
         super().__init__(message)
         self.service_code = service_code
         """The service's own name of the error, such as ``ConditionalCheckFailedException``."""

@@ -13,17 +13,16 @@ class TableError(DynamapError):
 
 
 class TableWaitTimeoutError(TableError, TimeoutError):
-    """A table did not reach the awaited status in time."""
+    """A table did not reach the awaited status in time.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        table: the full table name.
+        status: the last status seen; None where the table did not exist.
+        timeout_seconds: how long was waited.
+    """
 
     def __init__(self, message: str, *, table: str, status: str | None, timeout_seconds: float) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            table: the full table name.
-            status: the last status seen; None where the table did not exist.
-            timeout_seconds: how long was waited.
-        """
         super().__init__(message)
         self.table = table
         """The full table name."""
@@ -49,7 +48,7 @@ class TableDifference:
     """What is there, as text."""
 
     def __str__(self) -> str:
-        """Return it as a sentence without the table's name."""
+        """Return the difference as a sentence, without the table's name."""
         where = f"the index {self.index!r}" if self.index else "the table"
         if self.found == "none":
             return f"{where} is missing, and the models declare {self.declared}"
@@ -59,15 +58,14 @@ class TableDifference:
 
 
 class TableMismatchError(TableError):
-    """Tables are not as the models declare them."""
+    """Tables are not as the models declare them.
+
+    Args:
+        remedy: what to do about it, as a sentence without an end.
+        differences: in what they differ, at least one.
+    """
 
     def __init__(self, remedy: str, *, differences: Sequence[TableDifference]) -> None:
-        """Record the facts of the error.
-
-        Args:
-            remedy: what to do about it, as a sentence without an end.
-            differences: in what they differ, at least one.
-        """
         found = "; ".join(f"{each.table}: {each}" for each in differences)
         super().__init__(f"{found}. {remedy}")
         self.differences: tuple[TableDifference, ...] = tuple(differences)
@@ -75,14 +73,13 @@ class TableMismatchError(TableError):
 
 
 class TableProtectedError(TableError):
-    """A table is protected against deletion, so neither it nor its items were deleted."""
+    """A table is protected against deletion, so neither it nor its items were deleted.
+
+    Args:
+        table: the full table name.
+    """
 
     def __init__(self, *, table: str) -> None:
-        """Record the facts of the error.
-
-        Args:
-            table: the full table name.
-        """
         super().__init__(
             f"{table} is protected against deletion; if all its items are to go, use "
             "`await session.tables.unprotect(...)` first, or give force=True"
@@ -92,14 +89,13 @@ class TableProtectedError(TableError):
 
 
 class PlanOutOfDateError(TableError):
-    """A table is no longer as a plan saw it, so nothing of the plan was carried out."""
+    """A table is no longer as a plan saw it, so nothing of the plan was carried out.
+
+    Args:
+        differences: what has changed since, ``declared`` being what the plan saw; at least one.
+    """
 
     def __init__(self, *, differences: Sequence[TableDifference]) -> None:
-        """Record the facts of the error.
-
-        Args:
-            differences: what has changed since, ``declared`` being what the plan saw; at least one.
-        """
         found = "; ".join(f"{each.table}: {each.what} was {each.declared}, and is {each.found}" for each in differences)
         super().__init__(f"{found}. Nothing was changed: plan again, and look at what it says")
         self.differences: tuple[TableDifference, ...] = tuple(differences)
@@ -107,15 +103,14 @@ class PlanOutOfDateError(TableError):
 
 
 class PlanHazardError(TableError):
-    """A plan has hazards that were not allowed, so nothing of it was carried out."""
+    """A plan has hazards that were not allowed, so nothing of it was carried out.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        codes: the codes of the hazards that were not allowed.
+    """
 
     def __init__(self, message: str, *, codes: Sequence[str]) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            codes: the codes of the hazards that were not allowed.
-        """
         super().__init__(message)
         self.codes: tuple[str, ...] = tuple(codes)
         """The codes of the hazards that were not allowed."""

@@ -18,21 +18,20 @@ class Outcome(Enum):
 
 
 class TransportError(DynamapError, ConnectionError):
-    """No usable answer arrived."""
+    """No usable answer arrived.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        outcome: whether the request can have been carried out.
+        operation: the API operation, such as ``PutItem``.
+        table: the full table name.
+    """
 
     retryable: bool = True
     """Whether sending the same request again may succeed: not if no host has the endpoint's name, or if the answer was
     too large."""
 
     def __init__(self, message: str, *, outcome: Outcome, operation: str, table: str) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            outcome: whether the request can have been carried out.
-            operation: the API operation, such as ``PutItem``.
-            table: the full table name.
-        """
         super().__init__(message)
         self.outcome = outcome
         """Whether the request can have been carried out."""

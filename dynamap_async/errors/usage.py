@@ -12,16 +12,15 @@ class UsageError(DynamapError):
 
 
 class ModelDefinitionError(UsageError, TypeError):
-    """A model class cannot be used as it is written. Raised when the class is created."""
+    """A model class cannot be used as it is written. Raised when the class is created.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        model: the name of the model class.
+        field: the name of the field or index at fault, if one is.
+    """
 
     def __init__(self, message: str, *, model: str, field: str | None = None) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            model: the name of the model class.
-            field: the name of the field or index at fault, if one is.
-        """
         super().__init__(message)
         self.model = model
         """Name of the model class."""
@@ -30,16 +29,15 @@ class ModelDefinitionError(UsageError, TypeError):
 
 
 class UnassignedFieldError(UsageError, AttributeError):
-    """A field was read that has no value yet: a session gives it one when the item is written."""
+    """A field was read that has no value yet: a session gives it one when the item is written.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        model: the name of the model class.
+        field: the name of the field.
+    """
 
     def __init__(self, message: str, *, model: str, field: str) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            model: the name of the model class.
-            field: the name of the field.
-        """
         super().__init__(message)
         self.model = model
         """Name of the model class."""
@@ -48,15 +46,14 @@ class UnassignedFieldError(UsageError, AttributeError):
 
 
 class ExpressionError(UsageError, ValueError):
-    """A path, condition or projection means nothing to DynamoDB."""
+    """A path, condition or projection means nothing to DynamoDB.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        expression: the expression as the program wrote it, as far as it is known.
+    """
 
     def __init__(self, message: str, *, expression: str | None = None) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            expression: the expression as the program wrote it, as far as it is known.
-        """
         super().__init__(message)
         self.expression = expression
         """The expression as the program wrote it, as far as it is known."""
@@ -71,31 +68,29 @@ class NoIndexError(OperationError):
 
 
 class AmbiguousIndexError(OperationError):
-    """Several indexes answer the query, each in another order."""
+    """Several indexes answer the query, each in another order.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        indexes: the names of the indexes to choose from.
+    """
 
     def __init__(self, message: str, *, indexes: Sequence[str]) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            indexes: the names of the indexes to choose from.
-        """
         super().__init__(message)
         self.indexes: tuple[str, ...] = tuple(indexes)
         """Names of the indexes to choose from."""
 
 
 class UnprojectedAttributeError(OperationError):
-    """A query names an attribute that the index it uses does not hold."""
+    """A query names an attribute that the index it uses does not hold.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        attributes: the stored names of the attributes that are missing from the index.
+        index: the name of the index.
+    """
 
     def __init__(self, message: str, *, attributes: Sequence[str], index: str) -> None:
-        """Record the facts of the error.
-
-        Args:
-            message: what is wrong, and what to do about it.
-            attributes: the stored names of the attributes that are missing from the index.
-            index: the name of the index.
-        """
         super().__init__(message)
         self.attributes: tuple[str, ...] = tuple(attributes)
         """Stored names of the attributes that are missing from the index."""

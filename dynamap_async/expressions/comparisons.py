@@ -34,7 +34,7 @@ _SETS: Final[tuple[type[Any], ...]] = (set, frozenset)
 
 
 def compare(comparator: Comparator, left: Path | Size, right: object) -> Condition:
-    """Return the condition that an operand stands in an order to another operand or a constant.
+    """Return the comparison of an operand with another operand or a constant, by ``<``, ``<=``, ``>`` or ``>=``.
 
     Raises:
         ExpressionError: the constant has no order, or the two operands can never be compared.
@@ -95,7 +95,7 @@ def between(operand: Path | Size, low: object, high: object) -> Condition:
 
 
 def is_in(operand: Path | Size, values: tuple[object, ...]) -> Condition:
-    """Return the condition that an operand equals one of the values, or of other operands; none match nothing.
+    """Return the condition that an operand equals one of the values or operands; without any, no item meets it.
 
     Raises:
         ExpressionError: an operand can never be equal, or the values are not given one by one.
@@ -124,7 +124,7 @@ def is_in(operand: Path | Size, values: tuple[object, ...]) -> Condition:
 
 
 def _reads_as(operand: Operand, value: object) -> Condition | None:
-    """Return the condition that the stored form reads back as None or the empty set; None for any other value."""
+    """Return the condition that the value reads as None or as the empty set; None for any other value."""
     forms: Forms | None = None
     if isinstance(operand, Path):
         if value is None:
@@ -141,7 +141,7 @@ def _reads_as(operand: Operand, value: object) -> Condition | None:
 
 
 def _constants(operand: Path | Size, value: object) -> tuple[Value, ...]:
-    """Return a constant in each of the operand's stored forms."""
+    """Return a constant in each stored form of the operand."""
     if isinstance(operand, Path):
         if operand.converter.in_one_form:
             return (Value(operand.encode(value)),)
@@ -152,7 +152,7 @@ def _constants(operand: Path | Size, value: object) -> tuple[Value, ...]:
 
 
 def _ordered(operand: Path | Size, value: object) -> tuple[Value, ...]:
-    """Return a constant that has an order in each of the operand's stored forms, one for each."""
+    """Return a constant in each stored form of the operand, checked to have an order."""
     if value is None:
         raise ExpressionError(f"{operand} cannot be ordered against None; use .missing() or .exists()")
     _check_order(operand)
@@ -177,7 +177,7 @@ def _ordered(operand: Path | Size, value: object) -> tuple[Value, ...]:
 
 
 def _check_order(operand: Path | Size) -> None:
-    """Raise ExpressionError for a field whose values are not known to sort as what is stored of them."""
+    """Raise ExpressionError for a field whose stored form is not known to sort as its values do."""
     if isinstance(operand, Path) and operand.converter.in_one_form and not operand.converter.ordered:
         raise ExpressionError(
             f"{operand} has no ranges, because what is stored of {operand.converter.label} is not known to sort as its "
@@ -186,7 +186,7 @@ def _check_order(operand: Path | Size) -> None:
 
 
 def _in_order(path: Path, value: object) -> tuple[Value, ...]:
-    """Return a constant in each of a path's several stored forms, all of which sort as the values do."""
+    """Return a constant in each of a path's stored forms, checked to sort as the values do."""
     forms = path.converter.forms
     if not all(form.ordered for form in forms):
         kinds = " or ".join(dict.fromkeys(tag for form in forms if not form.ordered for tag in sorted(form.tags)))

@@ -112,7 +112,7 @@ class Between(Condition):
 
 @dataclass(frozen=True, slots=True)
 class In(Condition):
-    """The operand equals one of the values, of which there may be any number; no item meets the one without values."""
+    """The operand equals one of the values. There may be any number of them; with none, no item meets it."""
 
     operand: Operand
     values: tuple[Value, ...]
@@ -193,19 +193,19 @@ def is_impossible(condition: Condition) -> bool:
 
 
 def parts_of(condition: Condition, kind: type[And | Or] = And) -> tuple[Condition, ...]:
-    """Return the parts of a conjunction (or disjunction), or the condition itself as the only part."""
+    """Return the parts of a conjunction or disjunction; of any other condition, the condition itself."""
     return condition.parts if isinstance(condition, kind) else (condition,)
 
 
 def conjunction(conditions: tuple[Condition, ...]) -> Condition | None:
-    """Return one condition that holds where all of them do; None for none."""
+    """Return one condition that holds if all of these do; None if there are none."""
     if not conditions:
         return None
     return conditions[0] if len(conditions) == 1 else And(conditions)
 
 
 def flatten(conditions: tuple[Condition, ...]) -> Iterator[Condition]:
-    """Yield the parts of all conditions, conjunctions taken apart."""
+    """Yield the parts of all conditions, with conjunctions split."""
     for condition in conditions:
         for part in parts_of(condition):
             if isinstance(part, And):

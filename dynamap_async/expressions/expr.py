@@ -84,16 +84,15 @@ class Readable(Generic[T_co]):
 
 
 class Expr(Readable[T], Changeable[T], Generic[T]):
-    """A field of a model, or a part of one, as an operand of conditions and updates."""
+    """A field of a model, or a part of one, as an operand of conditions and updates.
+
+    Args:
+        operand: the path of the field, or the size of its value.
+    """
 
     __slots__ = ()
 
     def __init__(self, operand: Path | Size, /) -> None:
-        """Name the value; models make expressions of their fields.
-
-        Args:
-            operand: the path of the field, or the size of its value.
-        """
         self._operand = operand
 
     def __repr__(self) -> str:
@@ -382,7 +381,7 @@ _METHODS: Final = tuple(name for name in dir(Expr) if not name.startswith("_"))
 
 
 def _no_attribute(path: Path, name: str) -> AttributeError:
-    """Return the error of a field that has no such attribute, in the words of what the program can do instead."""
+    """Return the error of an attribute that a field does not have, with what to write instead."""
     holds = f"{path} holds {path.converter.label}"
     if path.converter.step(name) is not None:
         return AttributeError(f"{holds}: write {path}[{name!r}], or derive that class from Model for {path}.{name}")
@@ -391,7 +390,7 @@ def _no_attribute(path: Path, name: str) -> AttributeError:
 
 
 def _contained(path: Path, form: Converter, part: object) -> AttributeValue:
-    """Return what a text, a set or a list at a path may contain, where it is stored in this form."""
+    """Return an element or part that the value at a path may contain, in this stored form."""
     member = form.member
     if member is not None:
         return _part(path, "contains", member.encode, part)
@@ -408,7 +407,7 @@ def _contained(path: Path, form: Converter, part: object) -> AttributeValue:
 
 
 def _part(path: Path, function: str, encode: Callable[[Any], AttributeValue], part: object) -> AttributeValue:
-    """Return what the value at a path may contain or begin with, in its stored form."""
+    """Return a part that the value at a path may contain or begin with, in its stored form."""
     try:
         stored = encode(part)
         check_value(stored)
@@ -440,7 +439,7 @@ def _containable(path: Path, part: Path | Size) -> Path | Size:
 
 
 def _part_of(form: Converter) -> str:
-    """Return the type of what a text or binary value can begin with, or contain."""
+    """Return the stored type of a part of a text or binary value."""
     return " or ".join(name for tag, name in (("S", "str"), ("B", "bytes")) if tag in form.tags)
 
 

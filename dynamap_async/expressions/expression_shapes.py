@@ -42,7 +42,7 @@ _PLACEHOLDER_BYTES: Final = 200
 
 @dataclass(frozen=True)
 class RenderedMembers:
-    """The members of a request whose expressions have one shape, rendered once, without their values.
+    """The expressions of a request, rendered once for all requests of their shape, without the values.
 
     It holds none of the values, which are the program's and may be large.
     """
@@ -56,15 +56,14 @@ class RenderedMembers:
 
     @property
     def kept_bytes(self) -> int:
-        """About how much memory it takes."""
+        """About how many bytes of memory it takes."""
         return len(repr(self.members)) + _PLACEHOLDER_BYTES * len(self.placeholders)
 
     @classmethod
     def of(cls, members: Mapping[str, Any], values: Values) -> RenderedMembers:
-        """Return what is kept of rendered members.
+        """Return rendered members without their values, to be filled with those of other requests.
 
         Args:
-            members: the members, placeholders and values among them.
             values: the values that they were rendered with, in the order of the shape.
         """
         names: dict[str, str] = members.get(_NAMES, {})
@@ -78,7 +77,7 @@ class RenderedMembers:
         )
 
     def with_values(self, values: Values) -> dict[str, Any] | None:
-        """Return the members with these values; None where they are more than DynamoDB accepts, or nearly."""
+        """Return the members with these values; None if they are near DynamoDB's limit of size, or over it."""
         members = dict(self.members)
         if self.placeholders:
             if self.fixed_bytes + sum(map(value_size, values)) > limits.EXPRESSION_SUBSTITUTIONS_BYTES:
@@ -88,7 +87,7 @@ class RenderedMembers:
 
 
 def shape_and_values(conditions: Sequence[Condition]) -> tuple[Hashable, Values]:
-    """Return what conditions have in common with others that differ in their values only, and their values in order.
+    """Return the shape of conditions, equal for conditions that differ in values only, and their values in order.
 
     Raises:
         KeyError: there is no shape: one is of no known kind, no item can meet it, or it names a part by what the
@@ -128,7 +127,7 @@ def _source_shape(source: SetOperand, values: Values) -> Hashable:
 
 
 def _equal_ones(values: Values) -> Hashable:
-    """Return which values are equal to which, by their spelling, as placeholders tell them apart; None for none."""
+    """Return which of the values are equal, since equal values share a placeholder; None if all differ."""
     if len(values) == 2 and values[0] != values[1]:
         return None  # without spelling them (benchmarks: update_one)
     spelled = [repr(value) for value in values]
@@ -136,7 +135,7 @@ def _equal_ones(values: Values) -> Hashable:
 
 
 def _operand_shape(operand: Operand, values: Values) -> Hashable:
-    """Return the shape of an operand: of a value its type, and of a path, or its size, the thing itself."""
+    """Return the shape of an operand: the type of a value; a path, or its size, as it is."""
     if isinstance(operand, Value):
         stored = operand.stored
         values.append(stored)
@@ -149,7 +148,7 @@ def _operand_shape(operand: Operand, values: Values) -> Hashable:
 
 
 def _declared(path: Path) -> Path:
-    """Return a path as it is; raises KeyError for one with steps that the program gave."""
+    """Return a path, checked to have no steps that the program gave; raises KeyError for others."""
     if path.has_given_steps:
         raise KeyError(path)
     return path

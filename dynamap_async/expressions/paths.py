@@ -127,10 +127,9 @@ class Path:
         return replace(child, spelled=f"{self.spelled}.{name}")
 
     def encode(self, value: object, form: Converter | None = None) -> AttributeValue:
-        """Return a value that the one at this path is compared with, in its stored form.
+        """Return a value to compare with the one at this path, in its stored form.
 
         Args:
-            value: the value.
             form: the form; None takes that in which values are written.
 
         Raises:
@@ -144,7 +143,7 @@ class Path:
         return stored
 
     def encode_each(self, value: object) -> tuple[AttributeValue, ...]:
-        """Return the stored forms of a value that the one at this path is compared with, that which is written first.
+        """Return the stored forms of a value to compare with the one at this path, the form that is written first.
 
         Raises:
             EncodeError: the value is not of the field's type.
@@ -174,10 +173,7 @@ def _name_size(name: str, spelled: str, model: str | None = None) -> int:
 
 
 def undeclared(name: str) -> Path:
-    """Return the path of a stored attribute that no model declares: nothing is known of its values.
-
-    Args:
-        name: the stored name.
+    """Return the path of a stored attribute that no model declares.
 
     Raises:
         ExpressionError: no attribute can have it.

@@ -33,7 +33,7 @@ from dynamap_async.wire import AttributeValue
 
 
 class Placeholders:
-    """The names and values that the expressions of one request share."""
+    """The placeholders of the names and values in one request's expressions."""
 
     are_sent: ClassVar[bool] = True
     """Whether DynamoDB must accept the text."""
@@ -120,7 +120,7 @@ def shape_of(condition: Condition) -> str:
 
 
 def render_projection(paths: Iterable[tuple[str | int, ...]], placeholders: Placeholders) -> str:
-    """Return the text of a projection of these paths; parts of a path that is projected whole are left out.
+    """Return the text of a projection, without parts of paths that are projected whole.
 
     Raises:
         OutOfRangeError: the text is over the service's limit.
@@ -132,7 +132,7 @@ def render_projection(paths: Iterable[tuple[str | int, ...]], placeholders: Plac
 
 
 def check_length(text: str, kind: str) -> str:
-    """Return the text of an expression if the service accepts its length."""
+    """Return the text of an expression, checked not to be longer than the service accepts."""
     size = len(text.encode())
     if size > limits.EXPRESSION_BYTES:
         raise OutOfRangeError(

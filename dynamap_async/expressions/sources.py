@@ -72,11 +72,9 @@ Made: TypeAlias = Path | Start | Arithmetic | Longer
 
 
 def source_of(made: Made, target: Path, encode: EncodeConstant) -> SetOperand:
-    """Return what a path is set to, every constant in its stored form.
+    """Return the source of an update's value, with every constant in its stored form.
 
     Args:
-        made: what the change is made of.
-        target: the path that is set.
         encode: stores the constants that may become the value of a path, or an element of it.
 
     Raises:
@@ -108,7 +106,7 @@ def is_number(path: Path) -> bool:
 
 
 def amount(path: Path, value: object) -> Value:
-    """Return a number that is added to, or taken from, the number at a path. It may be outside the field's range.
+    """Return the number to add to, or subtract from, the one at a path. It may be outside the field's range.
 
     Raises:
         ExpressionError: the path holds no number.
@@ -126,7 +124,7 @@ def amount(path: Path, value: object) -> Value:
 
 
 def arithmetic(left: object, sign: Sign, right: object) -> Arithmetic:
-    """Return a sum or a difference; one side at least is a path, or one with a start value.
+    """Return a sum or a difference, one side of which is a path, or a path with a start value.
 
     Raises:
         ExpressionError: a side is no number, or a sum itself.
@@ -151,7 +149,7 @@ def _operand(value: object, path: Path) -> Term:
 
 
 def list_at(path: Path, start: object) -> Longer:
-    """Return the list at a path, with the one that it begins as where there is none.
+    """Return the list at a path, with the list to start from where there is none.
 
     Raises:
         ExpressionError: the path holds no list.
@@ -166,7 +164,7 @@ def list_at(path: Path, start: object) -> Longer:
 
 
 def longer(made: Made, *, before: object = None, after: object = None) -> Longer:
-    """Return a list with more elements.
+    """Return a list with elements added before or after.
 
     Raises:
         ExpressionError: it is no list, or what is given is none.
@@ -185,7 +183,7 @@ def longer(made: Made, *, before: object = None, after: object = None) -> Longer
 
 
 def _elements_of(made: Made, given: object) -> Elements:
-    """Return what a list becomes longer by, of what a program gave.
+    """Return the elements that a list gets, in their stored form.
 
     Raises:
         ExpressionError: it is no list.
@@ -204,7 +202,7 @@ def _elements_of(made: Made, given: object) -> Elements:
 
 
 def _joined(*several: Elements) -> tuple[Elements, ...]:
-    """Return groups of elements, constants beside each other as one."""
+    """Return groups of elements, with neighbouring constants joined into one group."""
     found: list[Elements] = []
     for each in several:
         if found and isinstance(each, tuple) and isinstance(last := found[-1], tuple):
@@ -233,7 +231,7 @@ def _checked_source(path: Path, target: Path) -> Path:
 
 
 def _tags(converter: Converter) -> frozenset[str]:
-    """Return every stored type that values are found in."""
+    """Return the stored types that the values may have."""
     return frozenset(tag for form in converter.forms for tag in form.tags) | converter.tags
 
 

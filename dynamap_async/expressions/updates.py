@@ -20,7 +20,7 @@ _SETS: Final = frozenset(("SS", "NS", "BS"))
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """A function of the service, as what a field is set to."""
+    """A function of the service, as the value that a field is set to."""
 
     name: Literal["if_not_exists", "list_append"]
     arguments: tuple[SetOperand, SetOperand]
@@ -31,7 +31,7 @@ class FunctionCall:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The sum or the difference of two numbers, as what a field is set to."""
+    """The sum or the difference of two numbers, as the value that a field is set to."""
 
     left: SetOperand
     operator: Literal["+", "-"]
@@ -47,7 +47,7 @@ SetOperand: TypeAlias = Path | Value | FunctionCall | Sum
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """Give a path a value."""
+    """Set the value at a path."""
 
     path: Path
     source: SetOperand
@@ -55,14 +55,14 @@ class Set:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Drop what is at a path."""
+    """Remove the value at a path."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """Add a number to a number, or members to a set; what is not there counts as 0 or as an empty set."""
+    """Add a number to a number, or members to a set; a missing value counts as 0 or as an empty set."""
 
     path: Path
     value: Value
@@ -70,7 +70,7 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class DeleteElements:
-    """Drop members of a set."""
+    """Remove members of a set."""
 
     path: Path
     value: Value
@@ -86,7 +86,7 @@ _CLAUSES: Final[tuple[tuple[type[Action], str], ...]] = (
 
 
 def render_update(actions: Sequence[Action], placeholders: Placeholders) -> str:
-    """Return the expression text of actions whose paths are apart from each other.
+    """Return the expression text of an update's actions.
 
     Raises:
         OutOfRangeError: the text, or its number of operators, is over the service's limit.
@@ -106,7 +106,7 @@ def render_update(actions: Sequence[Action], placeholders: Placeholders) -> str:
 
 
 def check_apart(actions: Sequence[Action], path: Path) -> None:
-    """Check that a path may stand beside those of other actions.
+    """Check that the paths of an update's actions do not overlap.
 
     Raises:
         ExpressionError: it is one of them, or lies inside one, or holds one, which DynamoDB refuses.
@@ -124,7 +124,7 @@ def check_apart(actions: Sequence[Action], path: Path) -> None:
 
 
 def overlap(one: Sequence[str | int], other: Sequence[str | int]) -> bool:
-    """Return whether two paths are equal, or one lies inside the other, or they take one value for a list and a map."""
+    """Return whether paths are equal, one contains the other, or they need one value as both a list and a map."""
     for left, right in zip(one, other, strict=False):
         if left != right:
             return type(left) is not type(right)
@@ -132,7 +132,7 @@ def overlap(one: Sequence[str | int], other: Sequence[str | int]) -> bool:
 
 
 def is_repeatable(action: Action) -> bool:
-    """Return whether an action done twice leaves the item as one done once, whatever the item is.
+    """Return whether an action that is sent twice leaves the same item as one that is sent once.
 
     Constants, start values and set members are repeatable. A number added, elements appended and values that were read
     from the item are not, nor is a list position: what is removed there is another element the second time, and what
@@ -155,7 +155,7 @@ def is_repeatable(action: Action) -> bool:
 
 
 def paths_read(source: SetOperand) -> Iterator[Path]:
-    """Yield every path whose value goes into what a field is set to."""
+    """Yield the paths whose values go into the value that a field is set to."""
     match source:
         case Path():
             yield source

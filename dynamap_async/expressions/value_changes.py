@@ -40,7 +40,7 @@ elements of a list, say, for what the field holds."""
 
 
 class Changeable(Generic[T]):
-    """What an update can set a field to, made of a field; invariant, so that only number fields have sums."""
+    """The changes of a field that an update may set; invariant in the type, so that only number fields have sums."""
 
     __slots__ = ()
 
@@ -105,16 +105,15 @@ class Changeable(Generic[T]):
 
 
 class Change(Generic[T_co]):
-    """What an update sets a field to, made of the stored item: ``Tweet.likes + 1``."""
+    """What an update sets a field to, made of the stored item: ``Tweet.likes + 1``.
+
+    Args:
+        made: what an update is to store, as a tree of operands.
+    """
 
     __slots__ = ("_made",)
 
     def __init__(self, made: Made, /) -> None:
-        """Describe a change; fields make these.
-
-        Args:
-            made: what an update is to store, as a tree of operands.
-        """
         self._made = made
 
     def __repr__(self) -> str:
@@ -154,7 +153,7 @@ MoreOf: TypeAlias = list[V] | tuple[V, ...] | Changeable[list[V]] | Changeable[l
 
 
 def made_of(value: object) -> object:
-    """Return what a change or a field stands for, and any other value as it is."""
+    """Return the operands of a change or the path of a field; any other value as it is."""
     if isinstance(value, Change):
         return value._made  # noqa: SLF001 - what the class is made of is this file's concern
     if isinstance(value, Changeable):

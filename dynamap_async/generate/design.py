@@ -36,7 +36,7 @@ _GENERIC: Final = frozenset(("pk", "sk", "gsi", "lsi", "key", "partition", "sort
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design(TableDesign):
-    """A table and its models: what ``infer`` gives."""
+    """A table and its models, as ``infer`` returns them."""
 
     def source(self, *, values: bool = False, enums: bool = False) -> str:
         """Return the module of models as text: the same design gives the same text.
@@ -49,11 +49,7 @@ class Design(TableDesign):
 
 
 def design_of(sample: Sample) -> Design:
-    """Return the design of a table.
-
-    Args:
-        sample: some of its items.
-    """
+    """Return the design of a table."""
     design = _designed(sample, find_kinds(sample))
     if design.by_keys and not _are_told_apart(design):
         return _designed(sample, find_kinds(sample, by_keys=False))
@@ -82,7 +78,7 @@ def _designed(sample: Sample, found: FoundKinds) -> Design:
 
 
 def _are_told_apart(design: TableDesign) -> bool:
-    """Return whether it is proved that no two models of a table can have the same key."""
+    """Return whether no two models of a table can have the same key."""
     shapes = [_key_shapes(model, design.schema.keys) for model in design.models]
     return all(overlap_of(one, other) is None for one, other in combinations(shapes, 2))
 
@@ -127,7 +123,7 @@ def _model(
 def _plain_fields(
     kind: FoundKind, sample: Sample, nested: NestedClasses, hidden: set[str], *, is_single: bool
 ) -> dict[str, FieldDesign]:
-    """Return stored name -> field, before keys are taken apart; those of the key first."""
+    """Return stored name -> field before key patterns are applied, key fields first."""
     schema = sample.schema
     seen = dict.fromkeys(name for item in kind.items for name in item)
     declared = [*schema.attribute_types]
@@ -189,11 +185,9 @@ def _time_to_live(guessed: GuessedType) -> tuple[str, GuessedType, tuple[str, ..
 def _with_patterns(
     kind: FoundKind, sample: Sample, plain: Mapping[str, FieldDesign], without: frozenset[str]
 ) -> tuple[FieldDesign, ...]:
-    """Return the fields with the keys that are made of others; parts that only a key holds come first.
+    """Return the fields, with the keys that are made of others; parts that only a key stores come first.
 
     Args:
-        kind: the items.
-        sample: where they are from.
         plain: stored name -> field.
         without: key attributes that stay as they are.
     """
@@ -265,7 +259,7 @@ def _key_texts(
 
 
 def _copies(schema: TableSchema) -> set[str]:
-    """Return the attributes that are there for an index alone, to judge by their names."""
+    """Return the attributes that, to judge by their names, exist for an index only."""
     return {name for name in schema.attribute_types if name not in schema.keys.names and _is_generic(name)}
 
 
@@ -287,7 +281,7 @@ def _texts_of(field: FieldDesign, attribute: str, items: Sequence[WireItem]) -> 
 
 
 def _is_wanted(attribute: str, pattern: KeyPattern, schema: TableSchema) -> bool:
-    """Return whether a pattern says something of a key, and does not only repeat another attribute by chance."""
+    """Return whether a pattern describes a key, and does not just repeat another attribute by chance."""
     if any(part.constant for part in pattern.parts) or len(pattern.fields) > 1:
         return attribute in schema.keys.names or not _is_plain(pattern) or _is_generic(attribute)
     return _is_generic(attribute)
@@ -315,13 +309,13 @@ def _new_field(part: PatternPart) -> FieldDesign:
 
 
 def _clashes(pattern: KeyPattern, fields: Mapping[str, FieldDesign], parts: set[str]) -> bool:
-    """Return whether a part of another key would have to be of another type in this one."""
+    """Return whether a part would need another type in this key than it has in another one."""
     types = {field.name: field.guessed.text for field in fields.values() if field.name in parts}
     return any(types.get(part.field, part.type) != part.type for part in pattern.fields)
 
 
 def _retype(fields: dict[str, FieldDesign], part: PatternPart) -> None:
-    """Give a field the type that its part in a key has to have."""
+    """Give a field the type that its part in a key needs."""
     for attribute, field in fields.items():
         if field.name == part.field and field.guessed.text != part.type:
             note = f"kept as {part.type}: a key holds it in this form"
@@ -341,7 +335,7 @@ def _computed(field: FieldDesign, pattern: KeyPattern, present: int, count: int)
 
 
 def _are_alike(one: Sequence[FieldDesign], other: Sequence[FieldDesign], keys: Sequence[str]) -> bool:
-    """Return whether two models make keys of the same constants, so that one's item could replace the other's."""
+    """Return whether two models make keys from the same constants, so that one's item could replace the other's."""
     return all(_constants(one, key) == _constants(other, key) is not None for key in keys)
 
 

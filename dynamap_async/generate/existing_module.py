@@ -91,9 +91,6 @@ class ExistingModule:
 def read_module(text: str) -> ExistingModule:
     """Return what a module declares.
 
-    Args:
-        text: the module.
-
     Raises:
         ValueError: it is no Python.
     """
@@ -142,7 +139,7 @@ class _Reader:
         )
 
     def _full_name(self, node: ast.expr | None) -> str:
-        """Return what an expression names, such as ``dynamap_async.Attr``."""
+        """Return the full name of an expression, such as ``dynamap_async.Attr``."""
         written = "" if node is None else ast.unparse(node)
         first, dot, rest = written.partition(".")
         return f"{self._full.get(first, first)}{dot}{rest}"
@@ -152,7 +149,7 @@ class _Reader:
         return full.startswith(f"{_OURS}.") and full.endswith(f".{name}")
 
     def _text(self, node: ast.expr | None) -> str | None:
-        """Return the text that an expression is: a literal, or a constant of the module."""
+        """Return the value of a text expression: a literal, or a constant of the module."""
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, str) else None
         return self._texts.get(node.id) if isinstance(node, ast.Name) else None
@@ -178,7 +175,7 @@ class _Reader:
     # Classes
 
     def _model(self, node: ast.ClassDef) -> ExistingModel | None:
-        """Return a class with a table; None for any other class, and for one that is abstract."""
+        """Return a class with a table; None for any other class, or an abstract one."""
         bases, problem = self._bases(node)
         given = {each.arg: each.value for each in node.keywords}
         named = next((each.value for base in reversed(bases) for each in base.keywords if each.arg == "table"), None)
@@ -221,7 +218,7 @@ class _Reader:
         return self._tables.get(written, ExistingTable(constant=written, name=None))
 
     def _bases(self, node: ast.ClassDef) -> tuple[list[ast.ClassDef], str | None]:
-        """Return a class with those of its bases that stand here, inner ones first, and what is unknown of others."""
+        """Return a class and its bases in this module, inner ones first, and what is unknown of other bases."""
         found: list[ast.ClassDef] = [node]
         problem = None
         for base in node.bases:
@@ -235,7 +232,7 @@ class _Reader:
         return found, problem
 
     def _fields(self, node: ast.ClassDef) -> tuple[dict[str, ExistingField], str | None]:
-        """Return stored name -> field of a class, and which of them cannot be read."""
+        """Return stored name -> field of a class, and the names of fields that cannot be read."""
         found: dict[str, ExistingField] = {}
         problem = None
         for each in node.body:
@@ -256,7 +253,7 @@ class _Reader:
         return found, problem
 
     def _annotation(self, node: ast.expr) -> tuple[str, str]:
-        """Return the role and the type that an annotation says."""
+        """Return the role and the type of an annotation."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             quoted = node.value
             try:
@@ -280,7 +277,7 @@ class _Reader:
 
 
 def _imports(statement: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Give what an import binds: its full name, and the name here."""
+    """Yield the names that an import binds: the full name, and the local name."""
     if isinstance(statement, ast.Import):
         for each in statement.names:
             local = each.asname or each.name.partition(".")[0]
@@ -291,7 +288,7 @@ def _imports(statement: ast.stmt) -> Iterator[tuple[str, str]]:
 
 
 def _assigned(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
-    """Give the names that get a value, and the values."""
+    """Yield the names that a statement assigns, and the values."""
     for each in body:
         targets = (
             each.targets if isinstance(each, ast.Assign) else [each.target] if isinstance(each, ast.AnnAssign) else []
@@ -303,7 +300,7 @@ def _assigned(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _bound(body: Sequence[ast.stmt]) -> Iterator[str]:
-    """Give the names that statements bind, those inside of conditions too."""
+    """Yield the names that statements bind, also inside of conditions."""
     for each in body:
         yield from (local for _, local in _imports(each))
         if isinstance(each, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -325,7 +322,7 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def _field_line(node: ast.ClassDef) -> int:
-    """Return the line below the last field, or below the docstring and whatever else the body begins with."""
+    """Return the line behind the last field, or behind the docstring and whatever else the body begins with."""
     body = node.body
     last = max((at for at, each in enumerate(body) if isinstance(each, ast.AnnAssign)), default=0)
     while last + 1 < len(body) and (_is_text(body[last + 1]) or body[last + 1].lineno == body[last].end_lineno):

@@ -57,7 +57,7 @@ class NestedDesign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuessedType:
-    """What the values of an attribute are."""
+    """The type that an attribute's values have."""
 
     text: str
     """The type as it is written, without None."""
@@ -72,24 +72,22 @@ class GuessedType:
 
 
 class NestedClasses:
-    """Collects the classes of maps, so that equal ones are one class, and names are taken once."""
+    """Collects the classes of maps, so that equal maps share a class, and names are unique.
+
+    Args:
+        taken: the names of the other classes of the module.
+    """
 
     def __init__(self, taken: Collection[str]) -> None:
-        """Start without classes.
-
-        Args:
-            taken: the names of the other classes of the module.
-        """
         self._taken: set[str] = set(taken)
         self.found: list[NestedDesign] = []
         """The classes, inner ones first."""
 
     def named(self, text: str, members: Mapping[str, tuple[str, bool]]) -> str:
-        """Return the name of the class with these members.
+        """Return the name of the class with these members, which is added if it is new.
 
         Args:
             text: what it is called by.
-            members: as for ``NestedDesign``.
         """
         known = next((each for each in self.found if each.members == members), None)
         if known is not None:
@@ -125,7 +123,7 @@ def guess_type(name: str, values: Sequence[AttributeValue], nested: NestedClasse
 
 
 def _as_numbers(values: Sequence[AttributeValue], numbers: Sequence[Decimal]) -> tuple[str, ...]:
-    """Return what to write where numbers are stored as text in some items; nothing where a text is no number."""
+    """Return a note for numbers that some items store as text; none if a text is no number."""
     texts = [Decimal(value["S"]) for value in values if "S" in value and _NUMBER.fullmatch(value["S"])]
     if not numbers or len(texts) + len(numbers) < len(values):
         return ()
@@ -154,7 +152,7 @@ def _text(values: Sequence[str]) -> GuessedType:
 
 
 def _all(values: Sequence[str], rewritten: Callable[[str], str]) -> bool:
-    """Return whether every text is what writing its value again gives."""
+    """Return whether every text is what its parsed value is written as."""
     try:
         return bool(values) and all(value and rewritten(value) == value for value in values)
     except (ValueError, OverflowError):
@@ -254,7 +252,7 @@ def _map(name: str, values: Sequence[Mapping[str, AttributeValue]], nested: Nest
 
 
 def _inner(name: str, values: Sequence[AttributeValue], nested: NestedClasses) -> tuple[str, tuple[str, ...]]:
-    """Return the type of what is inside of lists and maps, where times and numbers stay as they are stored."""
+    """Return the type of values inside lists and maps, where times and numbers stay as they are stored."""
     filled = [value for value in values if "NULL" not in value]
     if not filled:
         return "Any", ()
@@ -288,9 +286,5 @@ _OF_TAG: Final[dict[str, Callable[[str, Any, NestedClasses], GuessedType]]] = {
 
 
 def is_secret(name: str) -> bool:
-    """Return whether an attribute's name says that its values are nobody's business.
-
-    Args:
-        name: its stored name.
-    """
+    """Return whether an attribute's name suggests that its values are secret."""
     return _SECRET.search(name) is not None

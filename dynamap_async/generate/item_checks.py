@@ -22,7 +22,7 @@ _MOST: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One way in which models and items part."""
+    """One difference between models and items."""
 
     model: str
     """The model's name; empty where no model takes the items."""
@@ -38,7 +38,7 @@ class Difference:
     """How many of them have expired, and are there until DynamoDB deletes them."""
 
     def line(self, *, values: bool) -> str:
-        """Return it as a line of text.
+        """Return the difference as a line of text.
 
         Args:
             values: whether the key may be shown; otherwise its shape is.
@@ -55,7 +55,7 @@ class Difference:
 def check_items(
     models: Sequence[type[Model]], items: Iterable[WireItem], *, now: datetime | None = None
 ) -> tuple[Difference, ...]:
-    """Return where models and items of one table part; nothing if every model opens and writes back what is there.
+    """Return the differences between models and items; none if every model reads the items and writes them back alike.
 
     Args:
         models: models of one table: all that share it, or one whose items alone are looked at.
@@ -92,7 +92,7 @@ def check_items(
 
 
 def _model_of(item: WireItem, definitions: Mapping[type[Model], Definition[Any]]) -> tuple[type[Model] | None, bool]:
-    """Return the model of an item, and whether an item without one is of a model that is not looked at."""
+    """Return the model of an item; if it has none, whether it is of a model that is not checked."""
     first = next(iter(definitions.values()))
     if first.kinds is None:
         return first.model, True
@@ -103,14 +103,14 @@ def _model_of(item: WireItem, definitions: Mapping[type[Model], Definition[Any]]
 
 
 def _has_expired(definition: Definition[Any], item: WireItem, now: float) -> bool:
-    """Return whether the time to live of an item has passed; one that DynamoDB does not look at never has."""
+    """Return whether an item's time to live has passed; a value that DynamoDB ignores never expires."""
     attribute = None if definition.table is None else definition.table.ttl_attribute
     stored = item.get(attribute or "", {}).get("N")
     return stored is not None and Decimal(str(stored)) < now
 
 
 def _present(definition: Definition[Any], item: WireItem) -> WireItem | None:
-    """Return an item in the present version of its model; None where it cannot be brought there."""
+    """Return an item upgraded to its model's version; None if that fails."""
     upgrades = definition.items.upgrades
     try:
         return item if upgrades is None else upgrades.upgraded(item)
@@ -160,7 +160,7 @@ def _written_otherwise(
 
 
 def _keys_otherwise(definition: Definition[Any], instance: Any) -> Iterator[tuple[str, str, str]]:
-    """Give the keys that differ from what their templates make."""
+    """Yield the keys that differ from what their templates make."""
     if definition.computed is None:
         return
     for field in definition.computed.templates:
@@ -178,7 +178,6 @@ def models_in(names: Mapping[str, Any], table: str) -> tuple[type[Model], ...]:
 
     Args:
         names: the names of a module.
-        table: the table's name.
     """
     classes = [each for each in names.values() if isinstance(each, type) and issubclass(each, Model)]
     found = [each for each in classes if each is not Model and _has_table(each, table)]

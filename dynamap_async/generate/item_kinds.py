@@ -82,10 +82,9 @@ class FoundKinds:
 
 
 def find_kinds(sample: Sample, *, by_keys: bool = True) -> FoundKinds:
-    """Return the kinds of a table.
+    """Return the kinds of items in a table.
 
     Args:
-        sample: its items.
         by_keys: whether the words of both keys may tell kinds, where no attribute tells all of them alone.
     """
     items, guards = _without_guards(sample)
@@ -100,7 +99,6 @@ def is_unmarked(item: WireItem, marker: str) -> bool:
     """Return whether an item has no marker.
 
     Args:
-        item: the item.
         marker: the attribute that others have.
     """
     return "S" not in item.get(marker, {})
@@ -113,12 +111,7 @@ def _without_guards(sample: Sample) -> tuple[list[WireItem], int]:
 
 
 def text_of(item: WireItem, attribute: str) -> str | None:
-    """Return the text of an attribute; None where it has none.
-
-    Args:
-        item: the item.
-        attribute: the stored name.
-    """
+    """Return the text of an attribute; None where it has none."""
     value = item.get(attribute)
     return None if value is None else value.get("S")
 
@@ -156,7 +149,7 @@ def _marker(items: Sequence[WireItem], keys: KeySchema) -> str | None:
 
 
 def _predicted(items: Sequence[WireItem], marker: str, names: Iterable[str], keys: KeySchema) -> float:
-    """Return the part of what is known of items, their attributes and how their keys begin, that a marker predicts."""
+    """Return the share of the items' attributes and key prefixes that a marker predicts."""
     kinds = [text_of(item, marker) for item in items]
     known: list[list[object]] = [[name in item for item in items] for name in sorted(names)]
     for name in keys.names:
@@ -179,7 +172,7 @@ def _entropy(values: Sequence[object]) -> float:
 
 
 def _is_plain(items: Sequence[WireItem], marker: str, keys: KeySchema) -> bool:
-    """Return whether an attribute of any name tells kinds: each of many items, and unlike the others' in attributes."""
+    """Return whether an attribute of any name tells kinds: its values are frequent, and other attributes go with it."""
     groups = _grouped(items, [text_of(item, marker) or "" for item in items])
     if min(map(len, groups.values())) < 5:
         return False
@@ -276,10 +269,9 @@ def _ends(items: Sequence[WireItem], name: str, begun: Sequence[str]) -> list[st
 def _without_values(
     items: Sequence[WireItem], frames: Sequence[tuple[str, ...]], place: int, ignored: set[str]
 ) -> list[tuple[str, ...]]:
-    """Return what keys begin and end with, without the words of a place that are values: their items are alike.
+    """Return the beginnings and ends of keys, without words that are values: the items with them are alike.
 
     Args:
-        items: the items.
         frames: what the keys of each begin and end with.
         place: which of these words.
         ignored: the attributes that do not count.
@@ -296,7 +288,7 @@ def _without_values(
 
 
 def _common_words(numbers: Sequence[int], words: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return key attribute -> the word that it begins with in all of some items."""
+    """Return key attribute -> the word that it begins with in all items, if there is one."""
     found = {name: {each[number] for number in numbers} for name, each in words.items()}
     return {name: each.pop() for name, each in found.items() if len(each) == 1 and each != {""}}
 
@@ -333,7 +325,7 @@ def _end(text: str, begun: str) -> str:
 
 
 def _constants(items: Sequence[WireItem], begun: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Return the beginnings of texts where they are words of the design, and not values."""
+    """Return the beginnings of texts that are constants of the design, not values."""
     groups = _grouped(range(len(items)), begun)
     groups.pop("", None)
     count, several = len(groups), [len({texts[n] for n in numbers}) > 1 for numbers in groups.values()]
@@ -348,14 +340,14 @@ def _constants(items: Sequence[WireItem], begun: Sequence[str], texts: Sequence[
 
 
 def _are_of_one_kind(items: Sequence[WireItem], begun: Sequence[str], ignored: set[str], least: int = 2) -> bool:
-    """Return whether items have the same attributes, and so many at least, whatever word their keys begin with."""
+    """Return whether items have the same attributes, enough of them, whatever word their keys begin with."""
     groups = _grouped(items, begun)
     cores = [_core(group, ignored) for group in groups.values()]
     return len(groups) > 1 and len(cores[0]) >= least and all(_jaccard(cores[0], each) >= _SHARE for each in cores)
 
 
 def _is_value(items: Sequence[WireItem], words: Sequence[str]) -> bool:
-    """Return whether words of keys stand in an attribute of their own, and differ: they are values then."""
+    """Return whether words of keys are values: they differ, and are also in an attribute of their own."""
     pairs = [(item, word) for item, word in zip(items, words, strict=True) if word]
     if len({word for _, word in pairs}) < 2:
         return False
@@ -366,7 +358,7 @@ def _is_value(items: Sequence[WireItem], words: Sequence[str]) -> bool:
 def _repeated(
     items: Sequence[WireItem], texts: Sequence[str], begun: Sequence[str], name: str, keys: KeySchema
 ) -> list[str]:
-    """Return whole texts that are words of the design: they stand in several partitions, on items unlike the others.
+    """Return whole texts that are constants: they are in several partitions, on items unlike the others.
 
     Where only one partition begins as theirs does, one is enough, if other texts of the key begin with words.
     """
@@ -399,7 +391,7 @@ def _repeated(
 
 
 def _partitions_alike(items: Sequence[WireItem], partition: str) -> list[int]:
-    """Return for each item how many partitions begin and end as its own does."""
+    """Return for each item how many partitions begin and end as its own."""
     texts = [text_of(item, partition) or "" for item in items]
     frames = [(begun := _begin(text), _end(text, begun)) for text in texts]
     groups = _grouped(texts, frames)
@@ -407,7 +399,7 @@ def _partitions_alike(items: Sequence[WireItem], partition: str) -> list[int]:
 
 
 def _are_values(cores: Sequence[frozenset[str]], *, of_index: bool) -> bool:
-    """Return whether items with different texts are alike in their attributes, so that the texts are values.
+    """Return whether items with different texts have like attributes, so that the texts are values.
 
     In the key of an index that may be a state, on which an attribute of its own depends.
     """
@@ -417,7 +409,7 @@ def _are_values(cores: Sequence[frozenset[str]], *, of_index: bool) -> bool:
 
 
 def _separate(words: Iterable[str]) -> dict[str, str]:
-    """Return word -> the shortest word that it begins with, since none of a table's kinds may begin with another."""
+    """Return word -> the shortest word that it begins with, since no kind may begin with another."""
     known = sorted(set(words), key=len)
     return {word: next(each for each in known if word.startswith(each)) for word in known}
 
@@ -442,7 +434,7 @@ def _values_or_kinds(items: Sequence[WireItem], words: Mapping[str, Sequence[str
 
 
 def _clusters(items: Sequence[WireItem], ignored: set[str]) -> list[int]:
-    """Return the sizes of the groups of items that are alike in their attributes, the largest first."""
+    """Return the sizes of the groups of items with like attributes, the largest first."""
     sets = Counter(frozenset(item) - ignored for item in items)
     groups: list[tuple[frozenset[str], int]] = []
     for names, count in sorted(sets.items(), key=lambda each: (-each[1], sorted(each[0]))):
@@ -456,7 +448,7 @@ def _clusters(items: Sequence[WireItem], ignored: set[str]) -> list[int]:
 
 
 def _name(word: str, numbers: Sequence[int], told: str, words: Mapping[str, Sequence[str]], keys: KeySchema) -> str:
-    """Return what a kind is called by: the word that tells it, or that of its partition if this is no constant."""
+    """Return the name of a kind: its word, or that of its partition if it has no constant."""
     if word in VERSIONS:
         return "version"
     partition = keys.names[0]
@@ -485,7 +477,7 @@ def _own_words(items: Sequence[WireItem], sample: Sample) -> dict[str, str]:
 
 
 def _is_common_value(items: Sequence[WireItem], word: str) -> bool:
-    """Return whether a word stands in an attribute of its own in all items: perhaps only one value of it was seen."""
+    """Return whether all items also have a word in an attribute: it may be a value of which only one was seen."""
     return any(all(text_of(item, name) == word for item in items) for name in items[0])
 
 

@@ -69,7 +69,7 @@ class PatternPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPattern:
-    """How the texts of a key attribute are made."""
+    """How the texts of a key attribute are made from fields."""
 
     parts: tuple[PatternPart, ...]
     """The pieces in order, separators among the constants."""
@@ -87,7 +87,7 @@ class KeyPattern:
         return tuple(part for part in self.parts if part.field)
 
     def doubt_beside(self, models: Sequence[str]) -> str:
-        """Return what is said of a key without this pattern, because two such classes are refused.
+        """Return the doubt to write about a key left without this pattern, because two such classes would be refused.
 
         Args:
             models: the names of the classes that may make the same keys.
@@ -128,16 +128,12 @@ class KeyTexts:
 
     @property
     def is_various(self) -> bool:
-        """Whether there is enough to call what is equal in all of them a constant."""
+        """Whether there are enough different texts to take what they have in common for a constant."""
         return len(self.texts) >= ENOUGH_ITEMS and len(set(self.partitions)) >= ENOUGH_PARTITIONS
 
 
 def find_pattern(key: KeyTexts) -> KeyPattern | None:
-    """Return the pattern that explains most of a key's texts; None where none does.
-
-    Args:
-        key: the texts, and what they may be made of.
-    """
+    """Return the pattern that explains most of a key's texts; None where none does."""
     found = [pattern for split in _splits(key) if (pattern := _classified(key, split)) is not None]
     best = next((pattern for pattern in sorted(found, key=_merit) if _is_proven(key, pattern)), None)
     if best is None or (len(best.parts) == 1 and best.parts[0].is_new):
@@ -152,13 +148,7 @@ def _merit(pattern: KeyPattern) -> tuple[int, int, int]:
 
 
 def new_texts(pattern: KeyPattern, part: PatternPart, texts: Sequence[str]) -> FieldTexts:
-    """Return the values of a field that lives in a key alone.
-
-    Args:
-        pattern: that of the key.
-        part: the field in it.
-        texts: the key's texts.
-    """
+    """Return the values of a field that only a key stores."""
     template = template_of(pattern)
     form = template.part(part.field).format
     values = [template.parse(text)[part.field] for text in texts]
@@ -172,11 +162,7 @@ def new_texts(pattern: KeyPattern, part: PatternPart, texts: Sequence[str]) -> F
 
 
 def template_of(pattern: KeyPattern) -> KeyTemplate:
-    """Return the template that a pattern declares; PatternError where it can be none.
-
-    Args:
-        pattern: that of a key.
-    """
+    """Return the template that a pattern declares; raises PatternError if it cannot be one."""
     return make_template(DeclaredTemplate(pattern.text), {each.field: _TYPES[each.type] for each in pattern.fields})
 
 
@@ -261,7 +247,7 @@ def _piece(
 
 
 def _equal(key: KeyTexts, pieces: Sequence[str], used: set[str], before: str) -> list[tuple[FieldTexts, str, str]]:
-    """Return (field, form, type) of the fields that a piece equals, the likeliest first."""
+    """Return (field, form, type) of the fields that equal a piece, the likeliest first."""
     found = [
         (candidate, form, kind)
         for candidate in key.candidates
@@ -281,7 +267,7 @@ def _equal(key: KeyTexts, pieces: Sequence[str], used: set[str], before: str) ->
 
 
 def _forms(candidate: FieldTexts, pieces: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Give the forms in which a piece is a field's text, each with the type that the field then has to have."""
+    """Yield the forms in which a field writes a piece, each with the type that the field then needs."""
     if candidate.type not in _TYPES:
         return
     if [*pieces] == [*candidate.texts]:
@@ -331,7 +317,7 @@ def _number_forms(candidate: FieldTexts, pieces: Sequence[str]) -> Iterator[tupl
 def _forms_that_write(
     candidate: FieldTexts, pieces: Sequence[str], kind: str, forms: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Give those of some forms in which every value of a field is written as its piece."""
+    """Yield those forms in which every value of a field is written as its piece."""
     for form in forms:
         try:
             write = format_of(_TYPES[kind], form).write
@@ -353,7 +339,7 @@ def _cut_forms(candidate: FieldTexts, pieces: Sequence[str], texts: Sequence[str
 def _free(
     key: KeyTexts, pieces: Sequence[str], used: set[str], before: str, own: str | None, place: int
 ) -> tuple[PatternPart | None, tuple[str, ...]]:
-    """Return a field that lives in the key alone, where there may be one."""
+    """Return a field that only the key stores, if the piece can be one."""
     if not key.may_add or not all(pieces):
         return None, ()
     word = own or before
@@ -420,10 +406,9 @@ def _is_proven(key: KeyTexts, pattern: KeyPattern) -> bool:
 
 
 def value_of(candidate: FieldTexts, number: int, kind: str) -> Any:
-    """Return a field's value, as the library would read it.
+    """Return a field's value, as the library reads it.
 
     Args:
-        candidate: the field.
         number: the place of the item.
         kind: the type that the field gets.
     """

@@ -63,7 +63,6 @@ def merge_models(
     Classes are known by their table and kind, fields by their stored names. The module is parsed and not run.
 
     Args:
-        design: what was found in the table.
         module: the text of the module.
         table: the table's name in the module; the design's unless given.
         values: whether comments may show values of attributes that have only a few.
@@ -128,11 +127,11 @@ class _Merging:
         return next(same, None) or next(unread, None)
 
     def _unread(self) -> list[ExistingModel]:
-        """Return the classes whose kind the text does not say."""
+        """Return the classes whose kind cannot be read from the text."""
         return [each for each in self._own if each.kind is None and not each.is_unmarked]
 
     def _may_be_new(self, model: ModelDesign) -> bool:
-        """Return whether surely no class of the module has the kind of a model."""
+        """Return whether certainly no class of the module has the kind of a model."""
         unread = () if self._design.by_keys else self._unread()
         if unread:
             names = ", ".join(each.name for each in unread)
@@ -140,7 +139,7 @@ class _Merging:
         return not unread
 
     def _importable(self, model: ModelDesign) -> ModelDesign:
-        """Return a new model; without the template of its last key if a class of the module may make the same keys.
+        """Return a new model; without the template of its last key if a class may make the same keys.
 
         Such a pair is refused when the class is made, and that error would be one of importing the module.
         """
@@ -157,7 +156,7 @@ class _Merging:
         return replace(model, fields=tuple(plain if each is key else each for each in kept))
 
     def _may_make_the_same_keys(self, existing: ExistingModel, model: ModelDesign) -> bool:
-        """Return whether the keys of a class have the constants of a new model's, or are not known."""
+        """Return whether a class's keys have a new model's constants, or are not known."""
         if self._design.is_prefix:
             return False  # what keys begin with tells the kinds
         for attribute, role in zip(self._design.schema.keys.names, ("PartitionKey", "SortKey"), strict=False):
@@ -203,7 +202,7 @@ class _Merging:
     def _known_parts(
         model: ModelDesign, existing: ExistingModel, lacking: Collection[str], names: Mapping[str, str]
     ) -> dict[str, str]:
-        """Return the design's name of a field -> its name in the class, for those that a template may have as parts."""
+        """Return the design's name of a field -> its name in the class, of fields that a template may use."""
         found = {name: names[name] for name in lacking}
         for field in model.fields:
             own = existing.fields.get(field.attribute or "")
@@ -247,7 +246,7 @@ class _Merging:
         return texts
 
     def _imports(self, text: str) -> list[str]:
-        """Return the imports that a text needs, under other names where the module has something else by them."""
+        """Return the imports that a text needs, renamed where the module uses their names for something else."""
         homes = (*HOMES, ("typing_extensions", ("NotRequired", "TypedDict")), ("dynamap_async", PUBLIC))
         used = _names_in(text)
         lines: list[str] = []
@@ -265,13 +264,13 @@ class _Merging:
         return lines
 
     def _local(self, module: str, name: str) -> str | None:
-        """Return the name by which the module has imported something already."""
+        """Return the name by which the module imports something already."""
         homes = {"dynamap_async": ("dynamap_async.models",), "typing_extensions": ("typing",)}.get(module, ())
         found = (self._module.imported.get(f"{each}.{name}") for each in (module, *homes))
         return next((each for each in found if each is not None), None)
 
     def _free(self, name: str) -> str:
-        """Return a name that nothing else in the module has, and take it."""
+        """Return a name that nothing else in the module has, and reserve it."""
         while name in self._taken:
             name += "_"
         self._taken.add(name)
@@ -289,7 +288,7 @@ class _Merging:
         grown: Sequence[tuple[ExistingModel, list[str]]],
         texts: Sequence[str],
     ) -> str:
-        """Return the module with what is added, each piece at its place."""
+        """Return the module with each addition at its place."""
         module = self._module
         end = max((each.end_line for each in self._own), default=module.end_line)
         first = min((each.first_line for each, _ in grown), default=None)
@@ -315,7 +314,7 @@ class _Merging:
 
 
 def _table_of(design: TableDesign, module: ExistingModule) -> ExistingTable | None:
-    """Return the table of a design, as a module names it; None where the module has none for it."""
+    """Return the module's table for a design; None if it has none."""
     name = design.schema.name
     tables = dict.fromkeys([*module.tables, *(each.table for each in module.models)])
     known = [each for each in tables if each.name == name]
@@ -328,7 +327,7 @@ def _table_of(design: TableDesign, module: ExistingModule) -> ExistingTable | No
 
 
 def _check_kinds(design: TableDesign, table: ExistingTable | None) -> None:
-    """Refuse a module whose classes are told apart in another way than the models of the design."""
+    """Refuse a module whose classes tell kinds apart in another way than the design's models."""
     if table is None:
         return
     name = design.schema.name
@@ -353,7 +352,7 @@ def _check_kinds(design: TableDesign, table: ExistingTable | None) -> None:
 
 
 def _in_class(field: FieldDesign, known: Mapping[str, str]) -> FieldDesign:
-    """Return a field with a template of the names that a class has; without one if a part of it is not there."""
+    """Return a field with its template in the names of a class; without the template if a part is missing."""
     pattern = field.pattern
     if pattern is None:
         return field

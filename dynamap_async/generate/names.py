@@ -34,22 +34,13 @@ _TAKEN: Final = frozenset(
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a name, in lower case: those of ``CustomerID`` are ``customer`` and ``id``.
-
-    Args:
-        text: a name in any style.
-    """
+    """Return the words of a name, in lower case: those of ``CustomerID`` are ``customer`` and ``id``."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", text)
     return [word.lower() for word in re.findall(r"[A-Za-z0-9]+", parted)]
 
 
 def field_name(text: str, taken: Collection[str]) -> str:
-    """Return the name of a field: an identifier that nothing else in the class has.
-
-    Args:
-        text: the attribute's stored name, or what else the field is called by.
-        taken: the names of the fields that there are.
-    """
+    """Return the name of a field: an identifier that nothing else in the class has."""
     name = "_".join(words_of(text)) or "attribute"
     if name[0].isdigit() or name.startswith(_PROTECTED):
         name = f"attribute_{name}"
@@ -59,12 +50,7 @@ def field_name(text: str, taken: Collection[str]) -> str:
 
 
 def class_name(text: str, taken: Collection[str]) -> str:
-    """Return the name of a class: an identifier that no other class of the module has. Singular is not guessed.
-
-    Args:
-        text: the kind, or the table's name.
-        taken: the names that there are.
-    """
+    """Return the name of a class: an identifier that no other class of the module has. Singular is not guessed."""
     name = "".join(word[0].upper() + word[1:] for word in words_of(text)) or "Item"
     if name[0].isdigit():
         name = f"Item{name}"
@@ -74,11 +60,7 @@ def class_name(text: str, taken: Collection[str]) -> str:
 
 
 def constant_name(text: str) -> str:
-    """Return the name of the constant that holds a table.
-
-    Args:
-        text: the table's name.
-    """
+    """Return the name of the constant that holds a table."""
     name = "_".join(words_of(text)).upper() or "TABLE"
     if name[0].isdigit() or name in _TAKEN:
         name = f"TABLE_{name}"
@@ -86,9 +68,5 @@ def constant_name(text: str) -> str:
 
 
 def text_shape(text: str) -> str:
-    """Return the shape of a text: digits as 9, letters as a. It tells how texts are made, and none of them.
-
-    Args:
-        text: any text.
-    """
+    """Return the shape of a text, with digits as 9 and letters as a, which shows its form but no values."""
     return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", text))[:60]

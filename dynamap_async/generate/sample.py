@@ -23,6 +23,6 @@ class Sample:
     """Whether these are all items of the table."""
 
     def __post_init__(self) -> None:
-        """Refuse names that DynamoDB refuses, before anything is made of them."""
+        """Refuse names that DynamoDB refuses, before models are made from them."""
         check_schema(self.schema)
         check_attribute_names(frozenset[str]().union(*self.items))

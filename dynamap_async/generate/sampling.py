@@ -46,44 +46,34 @@ _DENSER: Final = 4
 
 
 class TableRequest(SingleRequest[Body]):
-    """Any request about one table that is named by text, or by ``ResourceArn`` in the body."""
+    """Any request about one table that is named by text, or by ``ResourceArn`` in the body.
+
+    Args:
+        name: the API's name of the operation.
+        table: the table's name, before the session's prefix.
+        body: the members of the request beside the table's name.
+    """
 
     __slots__ = ("body", "name", "table")
 
     def __init__(self, name: str, table: str, /, **body: Any) -> None:
-        """Describe the request.
-
-        Args:
-            name: the API's name of the operation.
-            table: the table's name, before the session's prefix.
-            body: the members of the request beside the table's name.
-        """
         self.name: Final = name
         self.table: Final = table
         self.body: Final[dict[str, Any]] = body
 
     def request(self, context: Context) -> Request:
-        """Return the request to send.
-
-        Args:
-            context: what the session adds.
-        """
+        """Return the request to send."""
         table = context.tables.full(self.table)
         named = {} if "ResourceArn" in self.body else {"TableName": table}
         return Request(operation=self.name, table=table, body={**named, **self.body})
 
     def result(self, response: Body, context: Context) -> Body:
-        """Return the answer as it is.
-
-        Args:
-            response: it.
-            context: what the session adds.
-        """
+        """Return the answer as it is."""
         return response
 
 
 async def infer(session: Session, table: str, /, *, sample: int = SAMPLE, max_read_units: float = READ_UNITS) -> Design:
-    """Return the design of a table that exists: its models, made from a sample of its items.
+    """Return the design of an existing table: its models, made from a sample of its items.
 
     Args:
         session: an open session.
@@ -111,14 +101,12 @@ async def take_sample(
     chance: random.Random | None = None,
     watch: Callable[[int, float], None] | None = None,
 ) -> Sample:
-    """Return items from random places of a table. It is read as work that can wait, one page after the other.
+    """Return items from random places of a table, read page by page with low priority.
 
     Args:
-        session: an open session.
         table: the table's name, before the session's prefix.
         sample: how many items to read, from 1 up.
         max_read_units: how many read units to spend, more than 0; the last page may exceed it.
-        chance: chooses the places.
         watch: is called after each page with the items and read units so far.
 
     Raises:
@@ -161,7 +149,7 @@ async def _described(session: Session, table: str) -> TableDescription:
 
 
 async def _settings(session: Session, table: str, found: TableDescription) -> TableSettings:
-    """Return those settings of a table that are not as DynamoDB makes tables."""
+    """Return the settings of a table that differ from those of a new one."""
     settings, limits = found.settings, found.on_demand
     maxima = {"max_read": limits.max_read, "max_write": limits.max_write}
     declared = {name: most for name, most in maxima.items() if most is not None and most > 0}
@@ -184,7 +172,7 @@ async def _recovery(session: Session, table: str) -> Any:
 
 
 async def _tags(session: Session, table: str, arn: str) -> dict[str, str]:
-    """Return the tags of a table; none where not all of them are told, because a plan would remove the others."""
+    """Return the tags of a table; none if not all can be read, because a plan would remove the others."""
     tags: dict[str, str] = {}
     after: dict[str, str] = {}
     with suppress(ServiceError):  # as for time to live
@@ -249,7 +237,7 @@ class _SamplePages:
             start = {"ExclusiveStartKey": last}
 
     async def _read_from_random_places(self, chance: random.Random, until: int) -> None:
-        """Read a page of random segments, until there are so many items. An empty one costs half a unit."""
+        """Read a page of random segments until there are enough items. An empty one costs half a unit."""
         count = self._described.item_count
         total = _segments_of(count) if count else _SEGMENTS
         if self._places is None:
@@ -264,7 +252,7 @@ class _SamplePages:
                 self._large.append(page["Items"][-1])
 
     async def _read_on_in_large_partitions(self, chance: random.Random, until: int) -> None:
-        """Read a few items of each word that sort keys begin with behind the first page of large partitions.
+        """In large partitions, read some items of each sort key prefix behind the first page.
 
         Segments begin where partitions do: of one that is larger than a page, only its first items are read there, and
         a kind that sorts behind them would never be seen. Reading goes on behind all keys of the last item's word.
@@ -276,7 +264,7 @@ class _SamplePages:
                 await self._read_on_behind(item, until)
 
     async def _read_on_behind(self, item: WireItem, until: int) -> None:
-        """Read a few items of each word in the partition of an item, as long as there are not so many items."""
+        """Read some items of each sort key prefix in an item's partition, until there are enough."""
         partition, sort = self._described.schema.keys.names
         last = item
         for _ in range(_WORDS_OF_A_PARTITION):
@@ -295,7 +283,7 @@ class _SamplePages:
             last = page["Items"][-1]
 
     async def _read_rare_kinds(self, chance: random.Random) -> None:
-        """Read pages of an index for each kind that was seen rarely, where the index holds more of it."""
+        """Read pages of an index for each kind that was seen rarely, if the index holds more of it."""
         schema, items = self._described.schema, tuple(self.items.values())
         for kind in find_kinds(Sample(schema=schema, items=items)).kinds:
             index = None if _is_enough_of(kind, schema.keys.names[0]) else self._denser_index(kind, items)
@@ -308,7 +296,7 @@ class _SamplePages:
                     await self._read(IndexName=index.name, Limit=_PAGE, Segment=segment, TotalSegments=total)
 
     def _denser_index(self, kind: FoundKind, items: Sequence[WireItem]) -> IndexSchema | None:
-        """Return the index of whole items of which a kind is the largest share; None where the table is as good."""
+        """Return the index of whole items with the largest share of a kind; None if the table is as good."""
 
         def share(index: IndexSchema) -> float:
             return len(_held(index, kind.items)) / max(1, len(_held(index, items)))
@@ -336,7 +324,7 @@ class _SamplePages:
 
 
 def _segments_of(count: int) -> int:
-    """Return into how many segments so many items are parted, so that each has a page of them."""
+    """Return the number of segments for a table of so many items, so that each has about a page."""
     return min(_SEGMENTS, max(2, count // _PAGE))
 
 
@@ -347,5 +335,5 @@ def _held(index: IndexSchema, items: Sequence[WireItem]) -> list[WireItem]:
 
 
 def _is_enough_of(kind: FoundKind, partition: str) -> bool:
-    """Return whether enough was seen of a kind to tell its constants."""
+    """Return whether enough items of a kind were seen to tell its constants."""
     return len(kind.items) >= ENOUGH_ITEMS and len({str(item[partition]) for item in kind.items}) >= ENOUGH_PARTITIONS

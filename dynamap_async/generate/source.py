@@ -37,10 +37,9 @@ HOMES: Final = (
 
 
 def source_of(design: TableDesign, *, values: bool, enums: bool) -> str:
-    """Return the module of a design.
+    """Return the module of a design, as text.
 
     Args:
-        design: it.
         values: whether comments may show values.
         enums: whether attributes of a few values become a ``Literal``.
     """
@@ -55,11 +54,7 @@ def source_of(design: TableDesign, *, values: bool, enums: bool) -> str:
 
 
 def parsed(text: str) -> str:
-    """Return the text of a module that Python has read: nothing is kept that it cannot.
-
-    Args:
-        text: it.
-    """
+    """Return the text of a module, checked to be valid Python."""
     ast.parse(text)
     return text
 
@@ -90,7 +85,7 @@ def _imports(body: str) -> str:
 
 
 def form_texts(design: TableDesign) -> Iterator[str]:
-    """Give the stored forms that a module defines itself, each as an assignment.
+    """Return the stored forms that the module defines itself, each as an assignment.
 
     Args:
         design: the table, whose fields say which forms are used.
@@ -112,11 +107,7 @@ def form_texts(design: TableDesign) -> Iterator[str]:
 
 
 def table_texts(design: TableDesign) -> Iterator[str]:
-    """Give the ``Table`` of a table with kinds; nothing for a table of one model.
-
-    Args:
-        design: the table.
-    """
+    """Return the ``Table`` of a table with kinds; nothing for a table of one model."""
     if not design.is_shared:
         return
     lines = [comment(f"check: {each}") for each in design.checks]
@@ -145,20 +136,15 @@ def table_texts(design: TableDesign) -> Iterator[str]:
 
 
 def told_by(design: TableDesign) -> str:
-    """Return what tells the models of a shared table, as the ``Table`` takes it.
-
-    Args:
-        design: the table.
-    """
+    """Return the arguments of ``Table`` that say how its models are told apart."""
     told = "None" if design.discriminator is None else literal(design.discriminator)
     return f"Prefix({told})" if design.is_prefix else told
 
 
 def _wrapped(call: Sequence[str], indent: int) -> list[str]:
-    """Return a call, in several lines if it is long.
+    """Return a call, on several lines if it is long.
 
     Args:
-        call: what is called, and its arguments.
         indent: the spaces that will stand before it.
     """
     name, *given = call
@@ -170,7 +156,6 @@ def _index(index: IndexSchema, names: dict[str, str]) -> list[str]:
     """Return the declaration of an index: the class, and its arguments.
 
     Args:
-        index: it.
         names: stored name -> name of the field, where the index belongs to a model.
     """
 
@@ -202,7 +187,7 @@ def _throughput(throughput: Throughput) -> str:
 
 
 def _settings(settings: TableSettings) -> list[str]:
-    """Return the lines of the settings of a table as an argument, a comma behind; none where it has none."""
+    """Return a table's settings as an argument with a comma behind; nothing if it has none."""
     given = [f"{name}={_setting(value)}" for name, value in settings.declared().items()]
     if not given:
         return []
@@ -211,7 +196,7 @@ def _settings(settings: TableSettings) -> list[str]:
 
 
 def _setting(value: Any) -> str:
-    """Return a setting as it is written."""
+    """Return the code of a setting."""
     match value:
         case OnDemand(max_read=read, max_write=write):
             maxima = {"max_read": read, "max_write": write}
@@ -233,11 +218,7 @@ def _setting(value: Any) -> str:
 
 
 def nested_lines(nested: NestedDesign) -> Iterator[str]:
-    """Give the lines of the class of a map.
-
-    Args:
-        nested: its members.
-    """
+    """Return the lines of the class of a map."""
     if nested.is_model:
         yield f"class {nested.name}(Model):"
         taken: set[str] = set()
@@ -262,14 +243,7 @@ def nested_lines(nested: NestedDesign) -> Iterator[str]:
 
 
 def model_lines(design: TableDesign, model: ModelDesign, *, values: bool, enums: bool) -> Iterator[str]:
-    """Give the lines of a model.
-
-    Args:
-        design: its table.
-        model: it.
-        values: whether comments may show values.
-        enums: whether attributes of a few values become a ``Literal``.
-    """
+    """Return the lines of a model."""
     schema = design.schema
     for check in (*(() if design.is_shared else design.checks), *model.checks):
         yield comment(f"check: {check}")
@@ -303,12 +277,9 @@ def model_lines(design: TableDesign, model: ModelDesign, *, values: bool, enums:
 
 
 def field_lines(field: FieldDesign, *, values: bool, enums: bool, named: Sequence[str]) -> Iterator[str]:
-    """Give the lines of a field, comments first, without the indent of the class.
+    """Return the lines of a field, comments first, without the indent of the class.
 
     Args:
-        field: it.
-        values: whether a comment may show values.
-        enums: whether a field of a few values becomes a ``Literal``.
         named: stored names that the table says itself.
     """
     guessed = field.guessed
@@ -338,7 +309,7 @@ def _may_show(field: FieldDesign) -> bool:
 
 
 def _named(field: FieldDesign, named: Sequence[str]) -> Iterator[str]:
-    """Give the stored name as an argument, where it differs and the table does not say it already."""
+    """Return the argument with the stored name; nothing if it is the field's name, or the table says it."""
     if field.attribute is not None and field.name != field.attribute and field.attribute not in named:
         yield f"name={literal(field.attribute)}"
 

@@ -47,11 +47,7 @@ class ModelDesign:
     """Doubts, each a sentence."""
 
     def field_of(self, attribute: str) -> FieldDesign | None:
-        """Return the field of a stored attribute, if there is one.
-
-        Args:
-            attribute: the stored name.
-        """
+        """Return the field of a stored attribute, if there is one."""
         return next((each for each in self.fields if each.attribute == attribute), None)
 
 

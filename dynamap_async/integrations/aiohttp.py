@@ -208,12 +208,12 @@ async def _within(
 
 
 def _has_begun(request: web.Request) -> bool:
-    """Return whether something of an answer was sent: no other can follow it, and aiohttp closes the connection."""
+    """Return whether a part of the answer was sent: no other can follow, and aiohttp closes the connection."""
     return request.writer.output_size > 0
 
 
 def finishing_middleware(methods: Collection[str] = SAFE_METHODS) -> Middleware:
-    """Return a middleware that lets handlers go on to their end where the client disconnects, but for safe methods.
+    """Return a middleware that lets handlers finish when the client disconnects, but for safe methods.
 
     It is of use with ``web.run_app(app, handler_cancellation=True)``, by which aiohttp cancels the handler of every
     client that has gone. Put it first in the list.
@@ -242,7 +242,7 @@ def finishing_middleware(methods: Collection[str] = SAFE_METHODS) -> Middleware:
 
 
 async def _ended(task: "asyncio.Future[Any]") -> None:
-    """Wait for a handler whose client has gone; a second cancellation, such as at shutdown, ends it."""
+    """Wait for the handler of a client that has gone. A second cancellation, as at shutdown, ends it."""
     try:
         await asyncio.wait((task,))
     except asyncio.CancelledError:
@@ -281,16 +281,15 @@ def respond(value: Any, /, *, status: int = 200, headers: Mapping[str, str] | No
 
 
 class PageRequest:
-    """What a client asks for with ``?size=...&after=...``; the result of ``page_request``."""
+    """What a client asks for with ``?size=...&after=...``; the result of ``page_request``.
+
+    Args:
+        size: how many items.
+        after: the cursor of the page before; None for the first page.
+        request: the request, of whose address the link to the next page is made.
+    """
 
     def __init__(self, size: int, after: str | None, request: web.Request) -> None:
-        """Hold what a client asked for.
-
-        Args:
-            size: how many items.
-            after: the cursor of the page before; None for the first page.
-            request: the request, of whose address the link to the next page is made.
-        """
         self.size: int = size
         """How many items."""
         self.after: str | None = after

@@ -21,10 +21,6 @@ SCOPE: Final = "dynamap_scope"
 
 
 def asked_of(connection: Connection) -> str:
-    """Return what a connection asks for: ``GET /notes/{id}``, or its own path where no route is known.
-
-    Args:
-        connection: its facts.
-    """
+    """Return a connection's method and route, such as ``GET /notes/{id}``; its own path where no route is known."""
     path = getattr(connection.get("route"), "path", connection["path"])
     return f"{connection.get('method', 'WS')} {path}"

@@ -61,6 +61,15 @@ class LambdaSession:
             ...
 
     ``asyncio.run`` in a handler would make a new loop each time, for which a session of an earlier one is of no use.
+
+    Args:
+        make: makes the session; called again only after ``close``.
+        margin_seconds: how long before the function's own timeout a handler is cancelled, so that it fails with
+            ``ScopeTimeoutError`` and is logged, instead of being killed with the process and the session.
+        loop_factory: makes the event loop, such as ``uvloop.new_event_loop``; asyncio's by default.
+
+    Raises:
+        ConfigurationError: the margin is negative, or ``make`` is no plain function.
     """
 
     def __init__(
@@ -71,17 +80,6 @@ class LambdaSession:
         margin_seconds: float = 0.5,
         loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
     ) -> None:
-        """Describe the session; nothing is opened.
-
-        Args:
-            make: makes the session; called again only after ``close``.
-            margin_seconds: how long before the function's own timeout a handler is cancelled, so that it fails with
-                ``ScopeTimeoutError`` and is logged, instead of being killed with the process and the session.
-            loop_factory: makes the event loop, such as ``uvloop.new_event_loop``; asyncio's by default.
-
-        Raises:
-            ConfigurationError: the margin is negative, or ``make`` is no plain function.
-        """
         if margin_seconds < 0:
             raise ConfigurationError(f"margin_seconds={margin_seconds}: give 0 or more")
         self._make: Final = checked_make(make, "LambdaSession")

@@ -19,7 +19,7 @@ _ENDS: Final = ("http.response.body", "http.response.pathsend")
 
 
 def checked_methods(methods: Collection[str]) -> frozenset[str]:
-    """Return methods as a set.
+    """Return methods as a set, checked to be a collection of texts.
 
     Args:
         methods: as they stand in requests: a text is a collection of its letters, and none of them is meant.
@@ -46,18 +46,16 @@ class CancelOnDisconnect:
     sent is carried out all the same. What follows a complete answer, such as background tasks, goes on.
 
     Source: https://asgi.readthedocs.io/en/latest/specs/www.html#disconnect-receive-event
+
+    Args:
+        app: any ASGI application.
+        methods: whose handling is cancelled, in upper case.
+
+    Raises:
+        ConfigurationError: one of them is not in upper case, or they are one text.
     """
 
     def __init__(self, app: App, methods: Collection[str] = SAFE_METHODS) -> None:
-        """Wrap an application.
-
-        Args:
-            app: any ASGI application.
-            methods: whose handling is cancelled, in upper case.
-
-        Raises:
-            ConfigurationError: one of them is not in upper case, or they are one text.
-        """
         self._app: Final = app
         self._methods: Final = checked_methods(methods)
 
@@ -91,7 +89,7 @@ class _HttpExchange:
         self._complete = False
 
     async def listen(self) -> None:
-        """Pass messages on until the client has gone; then end the work, unless the answer is complete."""
+        """Pass on messages until the client has gone; then cancel the work, unless the answer is complete."""
         try:
             while (message := await self._receive())["type"] != "http.disconnect":
                 await self._messages.put(message)

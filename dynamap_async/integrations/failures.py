@@ -143,14 +143,12 @@ class Failures:
 
     For each kind of error there is one warning in 10 seconds, with the number of those that were left out: a database
     that is down fails every request. All others are the client's to act on.
+
+    Args:
+        clock: gives the time in seconds.
     """
 
     def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
-        """Begin with nothing logged.
-
-        Args:
-            clock: gives the time in seconds.
-        """
         self._clock: Final = clock
         self._logged: dict[str, tuple[float, int]] = {}
         """Kind of error -> when it was logged last, and how many answers were not logged since."""
@@ -198,7 +196,7 @@ def _may_succeed_later(error: BaseException) -> bool:
 
 
 def _facts(error: BaseException) -> dict[str, Any]:
-    """Return what a client can act on; no key, no value of an item."""
+    """Return the facts that a client can act on; keys and values of items are never among them."""
     if isinstance(error, EncodeError):
         return {"path": list(error.path)}
     if isinstance(error, VersionConflictError):

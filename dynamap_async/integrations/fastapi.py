@@ -168,7 +168,7 @@ def scoped(
 
 
 def add_error_handlers(app: FastAPI, *, retry_after_seconds: float = 1.0) -> None:
-    """Let an application answer errors of the library by their meaning: 404, 409, 422, 503 and so on.
+    """Answer the library's errors in an application by their meaning: 404, 409, 422, 503 and so on.
 
     Answers of status 503 and 504 are logged, for each kind of error at most one in 10 seconds. Errors that are the
     program's own fault stay what they are: FastAPI answers 500, and the server logs them. Errors in websockets stay
@@ -227,17 +227,16 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 class PageRequest:
-    """What a client asks for with ``?size=...&after=...``; the result of the dependency ``paging``."""
+    """What a client asks for with ``?size=...&after=...``; the result of the dependency ``paging``.
+
+    Args:
+        size: how many items.
+        after: the cursor of the page before; None for the first page.
+        request: the request, of whose address the link to the next page is made.
+        response: what the header ``Link`` is set on.
+    """
 
     def __init__(self, size: int, after: str | None, request: Request, response: Response) -> None:
-        """Hold what a client asked for.
-
-        Args:
-            size: how many items.
-            after: the cursor of the page before; None for the first page.
-            request: the request, of whose address the link to the next page is made.
-            response: what the header ``Link`` is set on.
-        """
         self.size: int = size
         """How many items."""
         self.after: str | None = after

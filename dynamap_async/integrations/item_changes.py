@@ -178,7 +178,7 @@ def _check_models(models: tuple[type[Model], ...]) -> None:
 
 
 def _concerns(change: Mapping[str, Any], models: tuple[type[Model], ...]) -> bool:
-    """Return whether a change is one of an item of these models, or of none that is known."""
+    """Return whether a change is of an item of these models, or of no known one."""
     kinds = definition_of(models[0]).kinds
     if kinds is None:
         return True

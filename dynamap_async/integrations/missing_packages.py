@@ -6,7 +6,6 @@ def missing_extra(extra: str, error: ModuleNotFoundError) -> ModuleNotFoundError
 
     Args:
         extra: the extra's name, which is also that of the integration's module.
-        error: what the import raised.
     """
     package = (error.name or "").partition(".")[0]
     if package == "dynamap_async":

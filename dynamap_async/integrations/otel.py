@@ -58,7 +58,7 @@ Attributes: TypeAlias = dict[str, str | int | float | bool | Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class _Caller:
-    """Someone who waits, and the span that stands for it: its own, or the one around it."""
+    """A waiting caller, and the span that stands for it: its own, or the current one."""
 
     context: Context
     span: Span
@@ -72,6 +72,12 @@ class OpenTelemetryObserver:
     requests.
 
     Source: https://opentelemetry.io/docs/specs/semconv/database/dynamodb/
+
+    Args:
+        tracer_provider: makes the spans; the global one by default.
+        meter_provider: makes the metrics; the global one by default.
+        callers: whether each caller has a span, from asking until its answer. Without, there are spans of HTTP
+            requests only, which suits programs that read or write thousands of items in one call.
     """
 
     def __init__(
@@ -81,14 +87,6 @@ class OpenTelemetryObserver:
         meter_provider: MeterProvider | None = None,
         callers: bool = True,
     ) -> None:
-        """Create it with no span.
-
-        Args:
-            tracer_provider: makes the spans; the global one by default.
-            meter_provider: makes the metrics; the global one by default.
-            callers: whether each caller has a span, from asking until its answer. Without, there are spans of HTTP
-                requests only, which suits programs that read or write thousands of items in one call.
-        """
         self._tracer: Final = get_tracer(_NAME, tracer_provider=tracer_provider)
         self._callers: Final[dict[int, _Caller]] = {}
         self._exchanges: Final[dict[int, tuple[Span, Token[Context]]]] = {}
@@ -215,7 +213,7 @@ def _links(callers: Sequence[_Caller]) -> list[Link]:
 
 
 def _measured(operation: str, tables: Sequence[str]) -> Attributes:
-    """Return what metrics are told apart by; a request of several tables has no collection's name."""
+    """Return the attributes of metrics; a request of several tables has no collection's name."""
     attributes: Attributes = {**_SYSTEM, "db.operation.name": operation}
     if len(tables) == 1:
         attributes["db.collection.name"] = tables[0]
@@ -230,7 +228,7 @@ def _described(operation: str, tables: Sequence[str], index: str | None) -> Attr
 
 
 def _facts(event: RequestAnswered) -> Attributes:
-    """Return what an answer says; what it does not say is left out."""
+    """Return the attributes of a response, without those that it does not have."""
     facts: dict[str, Any] = {
         "aws.dynamodb.count": event.count,
         "aws.dynamodb.scanned_count": event.scanned_count,
@@ -251,7 +249,7 @@ def _failure(kind: type[BaseException] | None, code: str | None) -> Attributes:
 
 
 def _finish(span: Span, kind: type[BaseException] | None, code: str | None) -> None:
-    """End a span. A cancellation is no error: nobody waits for an answer any more."""
+    """End a span. A cancellation is no error: nobody waits for the answer any more."""
     if kind is not None:
         span.set_attributes(_failure(kind, code))
         if not issubclass(kind, asyncio.CancelledError):

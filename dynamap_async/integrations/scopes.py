@@ -17,7 +17,7 @@ ScopeEnded = Callable[[Scope], None]
 
 
 def checked_ended(ended: ScopeEnded | None) -> ScopeEnded | None:
-    """Return a function that is told of scopes as it is.
+    """Return the callback for ended scopes, checked to be a plain function.
 
     Raises:
         ConfigurationError: it cannot be called, or is async: nothing would await it.
@@ -48,6 +48,20 @@ class ScopeRequests:
     Background tasks that follow the answer belong to it too; websockets, which last, have none. A request whose time is
     over is answered with 504; one whose budget is spent gets ``CapacityBudgetExceededError``
     where it asks for more, which the error handlers answer with 422.
+
+    Args:
+        app: any ASGI application.
+        max_read_units: the most read units that one request may take.
+        max_write_units: the most write units.
+        max_requests: the most HTTP requests to DynamoDB.
+        timeout: seconds after which the handling is cancelled.
+        priority: how urgent what it asks for is.
+        server_timing: whether each answer has a header Server-Timing with what was used until it began; it shows
+            your costs to every client.
+        ended: told of each scope after the answer, to log its usage, for example; a plain function.
+
+    Raises:
+        ConfigurationError: a limit is no number, or is negative, or the priority is none; ``ended`` is async.
     """
 
     def __init__(
@@ -62,22 +76,6 @@ class ScopeRequests:
         server_timing: bool = False,
         ended: ScopeEnded | None = None,
     ) -> None:
-        """Wrap an application.
-
-        Args:
-            app: any ASGI application.
-            max_read_units: the most read units that one request may take.
-            max_write_units: the most write units.
-            max_requests: the most HTTP requests to DynamoDB.
-            timeout: seconds after which the handling is cancelled.
-            priority: how urgent what it asks for is.
-            server_timing: whether each answer has a header Server-Timing with what was used until it began; it shows
-                your costs to every client.
-            ended: told of each scope after the answer, to log its usage, for example; a plain function.
-
-        Raises:
-            ConfigurationError: a limit is no number, or is negative, or the priority is none; ``ended`` is async.
-        """
         self._app: Final = app
         self._allowance: Final = Allowance(
             max_read_units=max_read_units,

@@ -14,11 +14,7 @@ from dynamap_async.session import Session
 
 
 def checked_make(make: Callable[[], Session], where: str) -> Callable[[], Session]:
-    """Return a function that makes sessions as it is.
-
-    Args:
-        make: what was given.
-        where: what it was given to.
+    """Return the function that makes sessions, checked to be one.
 
     Raises:
         ConfigurationError: it is something else, such as a session.
@@ -38,7 +34,6 @@ async def opened_session(make: Callable[[], Session], *, freeze_gc: bool) -> Asy
     What calls load when they are made first is loaded before: later it would hold up the event loop in a handler.
 
     Args:
-        make: makes the session.
         freeze_gc: whether what the application has loaded is kept from the garbage collector meanwhile.
     """
     load_calls()
@@ -52,7 +47,7 @@ async def opened_session(make: Callable[[], Session], *, freeze_gc: bool) -> Asy
 
 @cache
 def load_calls() -> None:
-    """Load what the calls of a session need, so that no request waits while the first call of a kind loads it."""
+    """Import what a session's calls need, so that the first call of each kind does not have to."""
     for room in (codec, expressions, models, planning, operations, executor, session):
         for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
             import_module(module.name)

@@ -28,7 +28,6 @@ def check_assigned(model: type[BaseModel], fields: Mapping[str, FieldPlan]) -> N
 
     Args:
         model: the class, complete.
-        fields: its fields.
     """
     plans = [plan for plan in fields.values() if plan.assigned is not None]
     for plan in plans:
@@ -149,7 +148,7 @@ def _takes_nothing(make: Callable[..., Any]) -> bool:
 
 
 def _validators(model: type[BaseModel], plan: FieldPlan, argument: str) -> str | None:
-    """Return the fault of a validator that runs before the field's type, and so would be called without a value."""
+    """Return the fault of a validator that runs before the field's type, and would be called without a value."""
     validators = model.__pydantic_decorators__.field_validators
     if PRESENCE + plan.name not in validators:
         return (
@@ -173,7 +172,6 @@ def check_fields(model: type[BaseModel], fields: Mapping[str, FieldPlan], indexe
 
     Args:
         model: the class, complete.
-        fields: its fields.
         indexes: the names of its index attributes.
     """
     for attribute in indexes:
@@ -278,7 +276,7 @@ def _check_default(model: type[Any], plan: FieldPlan, info: FieldInfo) -> None:
 
 
 def _storing(plan: FieldPlan, default: Any) -> str | None:
-    """Return why a default could not be stored."""
+    """Return why a default cannot be stored."""
     if default is None and plan.nullable:
         return None
     try:
@@ -291,7 +289,7 @@ def _storing(plan: FieldPlan, default: Any) -> str | None:
 
 
 def _reading(info: FieldInfo, default: Any) -> str | None:
-    """Return why a stored default could not be read again: the type's constraints, which Pydantic does not check."""
+    """Return why a stored default cannot be read: it breaks the type's constraints, which Pydantic does not check."""
     metadata = [each for each in info.metadata if not isinstance(each, OURS)]
     if not metadata:
         return None

@@ -50,7 +50,7 @@ _NULL: AttributeValue = {"NULL": True}
 
 
 class Absence(Enum):
-    """What a field reads back as from an item that does not have its attribute."""
+    """The value of a field whose attribute an item does not have."""
 
     NONE = auto()
     """None: a nullable field whose default is None, or that has no default."""
@@ -132,11 +132,11 @@ class FieldPlan(NamedTuple):
         return (*absent, *stored)
 
     def of_null(self) -> Any:
-        """Return what a stored NULL means: None, or an empty set."""
+        """Return the value of a stored NULL: None, or an empty set."""
         return self.set_type() if self.set_type is not None and self.null_reads_as_empty_set else None
 
     def of_absence(self) -> Any:
-        """Return what an item without the attribute means, if Pydantic is not to find that out."""
+        """Return the value of a missing attribute, unless Pydantic has to find it."""
         if self.absence is Absence.ERROR:
             return ABSENT
         return self.set_type() if self.set_type is not None and self.absence is Absence.EMPTY_SET else None
@@ -198,7 +198,7 @@ def _check_forms(model: type[BaseModel], plans: Mapping[str, FieldPlan], key_fie
 
 
 def _demanded(plans: Collection[FieldPlan]) -> set[str]:
-    """Return the times that writes demand in their stored form, which others may have written in one of their own.
+    """Return the times that writes require in their stored form, because others may have written them in another.
 
     They are the parts of computed keys, other than those that the key of the item tells. Keeping one costs 0.9 us for
     each item of a page, and 3 us where an item is read alone (Python 3.11).

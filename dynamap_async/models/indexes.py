@@ -159,7 +159,7 @@ def names_in_keys(indexes: Mapping[str, IndexDeclaration]) -> frozenset[str]:
 
 
 def limits_of(declared: IndexDeclaration, model: str, attribute: str | None = None) -> OnDemand | None:
-    """Return what bounds the throughput of a declared index on an on-demand table, if anything does.
+    """Return the declared throughput limits of an index on an on-demand table, if there are any.
 
     Raises:
         ModelDefinitionError: it is no number of units.

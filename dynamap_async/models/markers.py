@@ -37,7 +37,7 @@ OtherForms: TypeAlias = StoredForm | Tag | tuple[StoredForm | Tag, ...]
 
 
 class Role(Enum):
-    """What an attribute is to its table."""
+    """The role of an attribute in its table."""
 
     ATTRIBUTE = "Attr"
     PARTITION_KEY = "PartitionKey"
@@ -79,10 +79,9 @@ OURS: Final = (Role, StoredAs, Assigned, DeclaredTemplate, Shards)
 
 
 def set_metadata(info: FieldInfo, metadata: list[Any]) -> None:
-    """Give a field other metadata: a list of its own, because base classes may have the same list.
+    """Replace a field's metadata by a list of its own, because base classes may share the list.
 
     Args:
-        info: Pydantic's description of the field.
         metadata: all of it, from now on.
     """
     info.metadata = metadata
@@ -139,7 +138,7 @@ if TYPE_CHECKING:
         """The number of times that the item was written, for optimistic locking."""
 
     class _Given(PartitionKey[T], SortKey[T], TimeToLive[T], Version[T]):
-        """What ``attr`` gives: assignable to each marker, so that a default's type is checked against the field's."""
+        """The type of ``attr``'s result: assignable to each marker, so that a default's type is checked."""
 
 else:
 
@@ -457,12 +456,12 @@ def _several(values: Any) -> tuple[Any, ...]:
 
 
 def given_shards(shards: int | Shards | None) -> tuple[Shards, ...]:
-    """Return what ``attr`` or ``template`` is told of shards, as metadata of the field."""
+    """Return the argument ``shards=`` of ``attr`` or ``template``, as metadata of the field."""
     return () if shards is None else (shards if isinstance(shards, Shards) else Shards(shards),)
 
 
 def declared_shards(info: FieldInfo) -> Shards | None:
-    """Return what a field says of shards, if it has any."""
+    """Return the declared shards of a field, if it has any."""
     return next((each for each in info.metadata if isinstance(each, Shards)), None)
 
 

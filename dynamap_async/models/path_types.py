@@ -112,7 +112,7 @@ def type_at(path: Path) -> PathType | None:
 
 
 def validated(path: Path, value: object) -> Any:
-    """Return a value as Pydantic takes it for the field at a path.
+    """Return a value, validated by Pydantic as the field at a path.
 
     Raises:
         EncodeError: the value does not fit the field's type, its constraints or its validators.
@@ -130,7 +130,7 @@ def validated(path: Path, value: object) -> Any:
 
 
 def validated_members(path: Path, members: object) -> Any:
-    """Return members for the set at a path as Pydantic takes them; how many the set may have is not looked at.
+    """Return members for the set at a path, validated one by one; the size of the set is not checked.
 
     Raises:
         EncodeError: they are no set, or one does not fit the type of the set's members.
@@ -148,14 +148,14 @@ def validated_members(path: Path, members: object) -> Any:
 
 
 def start_number(path: Path) -> object:
-    """Return what a number at a path is taken for where the item has none: its default, or 0."""
+    """Return the number that a missing number at a path counts as: its default, or 0."""
     target = type_at(path)
     default: object = target.info.default if isinstance(target, FieldType) else 0
     return default if isinstance(default, _NUMBERS) and not isinstance(default, bool) else 0
 
 
 def must_be_there(path: Path) -> bool:
-    """Return whether an item without anything at a path cannot be read any more."""
+    """Return whether an item without a value at a path can no longer be read."""
     if len(path.steps) == 1:
         return _is_needed(type_at(path))
     outer, last = _outside(path), path.steps[-1]
@@ -172,7 +172,6 @@ def drops_empty(path: Path, *, in_unions: bool = True) -> bool:
     """Return whether an empty set at a path inside a field is left out, because its absence reads back as one.
 
     Args:
-        path: the path.
         in_unions: what to say of a member of one of several models; where these are told apart by what members they
             have, it is stored.
     """
@@ -184,13 +183,13 @@ def drops_empty(path: Path, *, in_unions: bool = True) -> bool:
 
 
 def is_frozen(path: Path) -> bool:
-    """Return whether the model says that the field keeps its first value: ``Field(frozen=True)``."""
+    """Return whether the field is declared to keep its first value: ``Field(frozen=True)``."""
     target = type_at(path)
     return isinstance(target, FieldType) and bool(target.info.frozen)
 
 
 def _outside(path: Path) -> PathType | None:
-    """Return the type of what a path is a part of; None for a field of the model, or where it is unknown."""
+    """Return the type that contains a path's value; None for a field of the model, or where it is unknown."""
     outer = path.steps[:-1]
     return type_at(Path(path.owner, outer, path.spelled, path.converter)) if outer else None
 
@@ -233,7 +232,7 @@ def _validator(target: PathType) -> Validate | None:
 
 
 def _known(owner: type[BaseModel]) -> dict[Any, Any]:
-    """Return what was worked out for a class before."""
+    """Return the cached result for a class."""
     known: dict[Any, Any] | None = vars(owner).get(_KNOWN)
     if known is None:
         fields = owner.__pydantic_fields__.items()
@@ -243,7 +242,7 @@ def _known(owner: type[BaseModel]) -> dict[Any, Any]:
 
 
 def _unfit(path: Path, value: object, target: PathType, error: ValidationError) -> EncodeError:
-    """Return the error that says what Pydantic found: at its own place where it is one fault, else at the path."""
+    """Return the error of Pydantic's findings: at the value's own place if there is one, else at the path."""
     skipped = 1 if isinstance(target, FieldType) else 0
     faults = [(each["loc"][skipped:], each) for each in error.errors(include_url=False, include_context=False)[:3]]
     inside, fault = faults[0]
@@ -261,7 +260,7 @@ def _unfit(path: Path, value: object, target: PathType, error: ValidationError) 
 
 
 def _refused(converter: Converter, fault: ErrorDetails, *, hidden: bool) -> EncodeError:
-    """Return one fault in the words of an encoder, which say what was given."""
+    """Return one fault in the words of an encoder, with the value that was given."""
     given, kind, message = fault["input"], fault["type"], fault["msg"]
     if kind.startswith("missing"):  # what was given is all that it should be a part of
         return EncodeError(message)
@@ -301,7 +300,7 @@ def _field_of(owner: type[BaseModel], stored: str | int) -> FieldType | None:
 
 
 def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> PathType | None:
-    """Return the type of one part of a value; None where that depends on the value."""
+    """Return the type of a part of a value; None if it depends on the value."""
     kind = bare(without_none(bare(annotation)))
     if is_union(kind):
         found = _among(owner, kind, step)
@@ -323,7 +322,7 @@ def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> PathTyp
 
 
 def _among(owner: type[BaseModel], union: Any, step: str | int) -> list[PathType]:
-    """Return the types of one part of the values of a union, in those of its members that have it."""
+    """Return the types of a part of a union's values, from the members that have the part."""
     return [each for member in get_args(union) if (each := _inside(owner, member, step)) is not None]
 
 

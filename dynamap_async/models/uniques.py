@@ -24,19 +24,17 @@ class Unique:
     The session keeps a guard for each value in a table of its own, in one transaction with the item: twice the write
     units of a plain write, and those of the guard. None is no value: any number of items may have it. Of several
     fields, the combination is unique.
+
+    Args:
+        fields: names of the model's fields.
     """
 
     def __init__(self, *fields: str) -> None:
-        """Declare the constraint.
-
-        Args:
-            fields: names of the model's fields.
-        """
         self.fields: tuple[str, ...] = fields
         """The names of the fields."""
 
     def __set_name__(self, owner: type[Any], attribute: str) -> None:
-        """Take the name of the class attribute; the model's definition knows it."""
+        """Do nothing: the model's definition knows the attribute's name."""
 
     def __repr__(self) -> str:
         return f"Unique({', '.join(map(repr, self.fields))})"
@@ -82,7 +80,7 @@ _NULL: Final[AttributeValue] = {"NULL": True}
 
 
 def key_text(values: tuple[AttributeValue, ...]) -> str:
-    """Return key-typed values as text: equal for equal values, and different for all others.
+    """Return key values as one text: the same for equal values, and another for all others.
 
     Each has its length, because a text may hold any character, and so no separator keeps ("ab", "c") from ("a", "bc").
     """

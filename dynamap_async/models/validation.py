@@ -41,19 +41,11 @@ _SHOWN: Final = 3
 
 
 class Validation(Generic[M]):
-    """Validates the changed values of one model's instances."""
+    """Validates the changed values of one model's instances. Validators are compiled when they are first needed."""
 
     def __init__(
         self, model: type[M], fields: Mapping[str, FieldPlan], codec: ItemCodec[M], computed: Computed | None
     ) -> None:
-        """Store the parts of the model's definition; nothing is compiled before the first changed value.
-
-        Args:
-            model: the class.
-            fields: its fields, by name.
-            codec: what encodes and decodes its items.
-            computed: its computed keys, if it has any.
-        """
         self._model = model
         self._fields = fields
         self._codec = codec
@@ -73,7 +65,7 @@ class Validation(Generic[M]):
 
     @cached_property
     def judged(self) -> tuple[str, ...]:
-        """The fields whose values can change in place to values that encoding accepts and a read refuses."""
+        """The fields whose values can change in place to values that encoding accepts but a read refuses."""
         mutable = [name for name, field in self._fields.items() if field.mutability is not Mutability.FIXED]
         return tuple(name for name in mutable if self._has_validators or self._constraints[name])
 
@@ -144,7 +136,6 @@ class Validation(Generic[M]):
         """Validate values that changed in place; errors are those of ``before_put``.
 
         Args:
-            item: the instance.
             attributes: the stored names of what changed.
         """
         names = [name for name in self.judged if self._fields[name].stored in attributes]
@@ -177,7 +168,7 @@ class Validation(Generic[M]):
                 extra.update({name: more[name] for name in assigned & extra.keys()})
 
     def _given(self, values: Mapping[str, Any], names: Collection[str]) -> tuple[dict[str, Any], Collection[str]]:
-        """Return the values of some fields as a read would give them to Pydantic, and the names that cannot be encoded.
+        """Return the values of fields as a read would pass them to Pydantic, and the names that cannot be encoded.
 
         A value without nested models and validator functions is the same either way, except for an empty set, which may
         be left out.
@@ -203,7 +194,7 @@ class Validation(Generic[M]):
         return given, raw
 
     def _attribute(self, name: str, value: Any) -> WireItem | None:
-        """Return the attribute of a value, none if it is left out; None if the field has none, or cannot store it."""
+        """Return the attribute of a value; none if it is left out, and None if it cannot be stored."""
         try:
             return self._codec.encoders.one(name, value) if self._fields[name].is_stored else None
         except (EncodeError, RecursionError):

@@ -24,7 +24,7 @@ _MODELS: Final = type(Model)
 
 @dataclass(frozen=True, slots=True)
 class TableNames:
-    """How the names that models declare become those of DynamoDB: one by one, or behind a prefix."""
+    """How the table names that models declare become DynamoDB's: by a mapping, or behind a prefix."""
 
     prefix: str = ""
     """Stands before every name that is not given."""
@@ -32,19 +32,11 @@ class TableNames:
     """Declared name -> the name in DynamoDB, to which no prefix is added."""
 
     def full(self, declared: str) -> str:
-        """Return the name that DynamoDB knows a table by.
-
-        Args:
-            declared: the name that its model declares.
-        """
+        """Return the name that DynamoDB knows a table by."""
         return self.given.get(declared) or self.prefix + declared
 
     def declared(self, full: str) -> str | None:
-        """Return the name that models declare for a table; None for a table that no model of the session can mean.
-
-        Args:
-            full: the name that DynamoDB knows it by.
-        """
+        """Return the name that models declare for a table; None for a table that no model of the session can mean."""
         named = next((name for name, each in self.given.items() if each == full), None)
         if named is not None or not full.startswith(self.prefix):
             return named
@@ -73,7 +65,7 @@ class Context:
 
 
 def table_names(prefix: object, given: object) -> TableNames:
-    """Return the names of tables that a session is told of.
+    """Return the table names that a session was configured with, checked.
 
     Args:
         prefix: stands before the names that are not given.
@@ -106,7 +98,7 @@ def table_names(prefix: object, given: object) -> TableNames:
 
 
 def checked_model(model: object) -> type[Model]:
-    """Return a model class as it is.
+    """Return a model class, checked to be one.
 
     Raises:
         OperationError: it is something else.
@@ -118,7 +110,7 @@ def checked_model(model: object) -> type[Model]:
 
 
 def own_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """Return the conditions with conjunctions taken apart.
+    """Return the conditions, checked to be on the model, with conjunctions split.
 
     Raises:
         ExpressionError: one is no condition, or names a field of a model that the operation is not about.
@@ -137,7 +129,6 @@ def not_a_condition_error(model: str, given: Condition) -> ExpressionError:
     """Return the error of a value that stands where a condition is expected.
 
     Args:
-        model: the name of the model, for the message.
         given: the value, which only checkers take for a condition.
     """
     if isinstance(given, expressions.Expr | expressions.DocumentPath):
@@ -149,7 +140,7 @@ def not_a_condition_error(model: str, given: Condition) -> ExpressionError:
 
 
 def stored_path(model: type[Model], path: Path) -> Path:
-    """Return the path, which must be one of the model or of a base of it, and of an attribute that items have.
+    """Return the path, checked to be of an attribute that the model's items store.
 
     Raises:
         ExpressionError: it is another model's, or its field is stored in a computed key only.
@@ -169,7 +160,7 @@ def stored_path(model: type[Model], path: Path) -> Path:
 
 
 def own_path(model: type[Model], path: Path) -> Path:
-    """Return the path, which must be one of the model or of a base of it, or of an attribute that it does not declare.
+    """Return the path, checked to be of the model, of a base of it, or of an attribute that it does not declare.
 
     Raises:
         ExpressionError: it is another model's, or names a field of this one by its stored name.
@@ -191,7 +182,7 @@ def own_path(model: type[Model], path: Path) -> Path:
 
 
 def undeclared_path(models: Sequence[type[Model]], path: Path) -> Path:
-    """Return the path of an attribute that is named as it is stored, which one of the models must not declare.
+    """Return the path of an attribute given by its stored name, checked to be declared by no field of all models.
 
     What every model declares is named by its field, so that values are checked and keys are made use of.
 
@@ -208,12 +199,12 @@ def undeclared_path(models: Sequence[type[Model]], path: Path) -> Path:
 
 
 def _field_name(path: Path) -> str:
-    """Return the field that a path begins with, as the program spells it."""
+    """Return the first name of a path, as the program spells it."""
     return re.split(r"[.\[]", path.spelled, maxsplit=1)[0]
 
 
 def positive(number: object, what: str) -> int:
-    """Return a number of items.
+    """Return a number of items, checked to be a whole number from 1 up.
 
     Raises:
         OperationError: it is not a whole number.

@@ -35,7 +35,7 @@ _LONG_BYTES: Final = 512
 
 
 class _CursorSize(NamedTuple):
-    """What nothing that was ever made goes beyond, so that a text made up costs next to nothing."""
+    """The largest cursor that is accepted, so that decoding a forged one costs next to nothing."""
 
     length: int
     """Of the text."""
@@ -70,9 +70,6 @@ def decode_cursor(cursor: str, binding: str, secret: bytes | None, *, keys: Sequ
     """Return the position that a cursor holds.
 
     Args:
-        cursor: the text.
-        binding: what identifies the query.
-        secret: what the cursor was signed with.
         keys: the keys of the table and of the index that is read.
 
     Raises:
@@ -88,13 +85,10 @@ def decode_cursor(cursor: str, binding: str, secret: bytes | None, *, keys: Sequ
 def encode_positions(
     positions: Positions, total: int, binding: str, secret: bytes | None, *, checkpoint: bool = False
 ) -> str:
-    """Return the text of the positions of a read in several parts.
+    """Return the cursor of a read in several parts.
 
     Args:
-        positions: where each part stands.
         total: how many parts there are.
-        binding: what identifies the read.
-        secret: signs the text.
         checkpoint: whether it is the checkpoint of a scan, which may be longer than the cursor of a page.
 
     Raises:
@@ -122,16 +116,12 @@ def decode_positions(
     known: Collection[str] = (),
     checkpoint: bool = False,
 ) -> Positions:
-    """Return the positions that a text holds.
+    """Return the positions that the cursor of a read in several parts holds.
 
     Args:
-        cursor: the text.
-        binding: what identifies the read.
-        secret: what the text was signed with.
         total: how many parts there are.
         keys: the keys of the table and of the index that is read.
         known: the key attributes that positions lack, because the query itself tells them.
-        checkpoint: whether it is the checkpoint of a scan.
 
     Raises:
         CursorError: the text is not of this read in this many parts, or not of this secret.
@@ -177,7 +167,7 @@ def _verified(cursor: object, binding: str, secret: bytes | None, limits: _Curso
 
 
 def foreign_cursor_error() -> CursorError:
-    """Return the error of a cursor that is not of this query."""
+    """Return the error of a cursor that belongs to another query."""
     return CursorError(
         "the cursor is damaged, or belongs to another query (table, index, direction, partition key or kind of "
         "conditions), or was signed with another cursor_secret; start again without it"
@@ -232,10 +222,9 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([Ee][+-]?[0-9]+)?")
 
 
 def is_position(given: object, keys: Sequence[KeySchema], known: Collection[str] = ()) -> bool:
-    """Return whether something that came from outside can be a position.
+    """Return whether a value from outside can be a position.
 
     Args:
-        given: a JSON value.
         keys: the keys of the table and of the index that is read; a position has all their attributes, and no other.
         known: the attributes that are not in it, because the query itself tells them.
     """
@@ -274,11 +263,7 @@ def _is_key_value(attribute: KeyAttribute, role: KeyRole, value: Any) -> bool:
 
 
 def side_of_range(plan: Plan, position: WireKey) -> int:
-    """Return on which side of the key range of a query a position is.
-
-    Args:
-        plan: the plan of the query.
-        position: the key attributes of an item.
+    """Return whether a position is before (-1), inside (0) or behind (1) the key range of a query.
 
     Returns:
         -1 for a position before the first item of the range in the order of the query, 0 inside, 1 behind the last.
@@ -314,12 +299,10 @@ def _compare(left: AttributeValue, right: AttributeValue) -> int:
 
 
 def binding_of(spec: ReadSpec, table: str, route: Route) -> str:
-    """Return what a cursor is bound to: the values of the partition key, but only the shape of other conditions.
+    """Return what binds a cursor to its query: the partition key's values, and the shape of the other conditions.
 
     Args:
-        spec: what is asked.
         table: the full table name.
-        route: the table or index that is read, and the conditions.
     """
     index = route.index.name if route.index is not None else None
     filters = sorted(map(shape_of, route.filters))  # their order in where() does not matter

@@ -24,7 +24,6 @@ def expired(definition: Definition[Any], now: int) -> Condition | None:
     """Return the condition that an item is expired; None for a model that does not hide such items.
 
     Args:
-        definition: the model.
         now: the time of day, in whole epoch seconds.
     """
     expiry = definition.expiry
@@ -37,7 +36,6 @@ def is_expired(item: WireItem, attribute: str, now: int) -> bool:
     """Return whether a stored item is expired.
 
     Args:
-        item: the item.
         attribute: the stored name of the attribute that says when it expires.
         now: the time of day, in whole epoch seconds.
     """
@@ -66,7 +64,6 @@ def filter_expired(definition: Definition[Any], now: int, unfiltered: tuple[str,
     """Return how a read leaves out expired items; nothing for a model that does not hide them.
 
     Args:
-        definition: the model.
         now: the time of day, in whole epoch seconds.
         unfiltered: the attributes that DynamoDB does not filter by in this read.
     """
@@ -83,7 +80,6 @@ def not_stored(definition: Definition[Any], now: int | None = None) -> Condition
     """Return the condition that no item has the key of the one that is written.
 
     Args:
-        definition: the model.
         now: the time of day in epoch seconds, by which an expired item counts as none where the model hides them.
     """
     absent = Function("attribute_not_exists", definition.path(definition.key_fields()[0].name))

@@ -22,7 +22,7 @@ PartitionCondition: TypeAlias = Comparison | In
 
 @dataclass(frozen=True, slots=True)
 class EachShard(In):
-    """The shards of a partition key, each a query of its own. It prints as the condition that original for them."""
+    """The shards of a partition key, each queried on its own. It prints as the condition that it was made from."""
 
     original: PartitionCondition
 
@@ -46,7 +46,7 @@ def attribute_of(condition: Condition) -> str | None:
 
 
 def is_equality(condition: Condition) -> bool:
-    """Return whether a condition gives one value; an ``Or``, whether each of its parts does."""
+    """Return whether a condition allows one value only; an ``Or``, whether each of its parts does."""
     if isinstance(condition, Or):
         return all(map(is_equality, condition.parts))
     return isinstance(condition, Comparison) and condition.comparator == "=" and isinstance(condition.right, Value)
@@ -66,7 +66,7 @@ def is_sort_condition(condition: Condition) -> bool:
 
 
 def equality_among(found: Sequence[Condition]) -> PartitionCondition | None:
-    """Return the condition among those on one attribute that gives its value, or else its values; None without one.
+    """Return the ``==`` among conditions on one attribute, or else the ``is_in``; None if there is neither.
 
     Equalities with different values leave none, because an item has one.
     """
@@ -79,12 +79,12 @@ def equality_among(found: Sequence[Condition]) -> PartitionCondition | None:
 
 
 def answered_by(equality: PartitionCondition, found: Sequence[Condition]) -> list[Condition]:
-    """Return which of the conditions on one attribute ``equality_among`` made its result of."""
+    """Return the conditions on one attribute that ``equality_among`` took into account."""
     return [equality] if equality in found else [each for each in found if is_equality(each)]
 
 
 def merge_conditions(name: str, found: Sequence[Condition]) -> Condition:
-    """Return one condition for a sort key attribute: DynamoDB takes one, so ``>=`` with ``<=`` becomes BETWEEN.
+    """Return one condition for a sort key attribute: DynamoDB takes only one, so ``>=`` and ``<=`` become BETWEEN.
 
     Equalities with different values become one that no item meets.
 
@@ -121,7 +121,7 @@ def merge_conditions(name: str, found: Sequence[Condition]) -> Condition:
 
 
 def distinct(conditions: Sequence[Condition]) -> list[Condition]:
-    """Return conditions, each once."""
+    """Return the conditions without repetitions."""
     return [each for i, each in enumerate(conditions) if each not in conditions[:i]]
 
 
@@ -134,7 +134,7 @@ def too_many_queries_error(name: str, number: int) -> OutOfRangeError:
 
 
 def distinct_values(condition: PartitionCondition) -> PartitionCondition:
-    """Return a membership with each value once."""
+    """Return a membership without repeated values."""
     if isinstance(condition, Comparison):
         return condition
     distinct: dict[object, Value] = {}
@@ -187,7 +187,7 @@ def implies_prefix(condition: Condition, prefix: str) -> bool:
 
 
 def is_within(condition: Condition, text: str) -> bool:
-    """Return True if a condition selects only keys that begin with a text, and at most the one behind all of them."""
+    """Return True if a condition selects only keys that begin with a text, and at most the next key behind these."""
     match condition:
         case Or(parts=parts):
             return all(is_within(part, text) for part in parts)

@@ -22,7 +22,7 @@ from dynamap_async.wire import AttributeValue, Body
 
 @dataclass(slots=True)
 class _Bounds:
-    """The values of the field that tells the period, as far as conditions bound them."""
+    """The range of the field that tells the period, as far as conditions bound it."""
 
     values: list[AttributeValue] | None = None
     """All values that it may have; None where the conditions do not name them."""
@@ -84,9 +84,7 @@ def queries_by_table(
     """Return the queries of a read, each with its table: one table, unless there is one for each period.
 
     Args:
-        spec: what is asked.
         table: the table, under its full name.
-        names: the names of tables.
         conditions: what must hold, conjunctions taken apart.
         routes: one for each query of a table.
 
@@ -171,7 +169,7 @@ def check_number_of_queries(number: int, what: str) -> None:
 
 
 def combined_plan(plans: Sequence[Plan], spec: ReadSpec, route: Route, queries: TableQueries) -> Plan:
-    """Return one plan for all queries of a read: what they have in common, and their tables."""
+    """Return one plan for all queries of a read: what they have in common, and the tables."""
     plan = plans[0]
     if len(plans) > 1:
         tables = queries.names if len(queries.names) > 1 else ()

@@ -50,7 +50,7 @@ class Route:
 
     @property
     def name(self) -> str:
-        """The name that messages use."""
+        """The name of the table or index in messages."""
         return route_name(self.index)
 
     @property
@@ -60,7 +60,7 @@ class Route:
 
     @property
     def queries(self) -> int:
-        """How many queries it takes: one for each value, or combination of values, of the key."""
+        """The number of queries: one for each value, or combination of values, of the partition key."""
         partitions = math.prod(len(each.values) for each in self.partition if isinstance(each, In))
         return partitions * math.prod(len(each.parts) for each in self.sort if isinstance(each, Or))
 
@@ -92,7 +92,7 @@ class Route:
 
     @property
     def rank(self) -> tuple[int, int, int, int]:
-        """The lowest is the best route."""
+        """The order of preference among routes: the lowest is the best."""
         kind = 0 if self.index is None else self.index.kind.rank
         projection = "ALL" if self.index is None else self.index.projection.type
         fans_out = any(isinstance(each, In) for each in self.partition)  # by form: the choice never depends on data
@@ -222,11 +222,9 @@ def hazards_of(
     completed: bool = False,
     key_hazards: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Return what may surprise in a plan, one sentence each.
+    """Return the hazards of a plan, one sentence each.
 
     Args:
-        scan: whether the whole table or index is read.
-        index: the index that is read.
         filters: the conditions that are checked after reading.
         optional: key attributes of the index that an item may lack, and that no condition requires.
         left_out: the key attributes by which items are left out after they arrived, each with what is left out.

@@ -32,11 +32,9 @@ _LEAST_BYTES: Final = 4_000
 
 
 def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
-    """Plan a query or scan, by a plan of the same shape where there is one.
+    """Plan a query or scan, with the cached plan of its shape if there is one.
 
     Args:
-        spec: what is asked.
-        context: what the session adds.
         counting: only the number of items is wanted.
 
     Raises:
@@ -61,7 +59,7 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
 
 
 def _shape(spec: ReadSpec, definition: Definition[Any], *, counting: bool) -> tuple[Hashable, Values] | None:
-    """Return all that the plan of a query depends on, and the values that are put into it; None where that is more."""
+    """Return what a plan depends on, and the values that are filled in; None for a query that is not cached."""
     if spec.models or spec.checkpoint is not None or not definition.reads_plainly:
         return None
     try:
@@ -88,7 +86,7 @@ def _shape(spec: ReadSpec, definition: Definition[Any], *, counting: bool) -> tu
 
 @dataclass(frozen=True)
 class _CachedPlan:
-    """A plan, and where the conditions and values of a query of its shape belong in it."""
+    """A plan of one shape, and the places in it that another query's conditions and values are filled into."""
 
     reading: Reading[Any]
     route: Route
@@ -101,7 +99,7 @@ class _CachedPlan:
     members: RenderedMembers
 
     def filled(self, spec: ReadSpec, context: Context, values: Values) -> Reading[Any] | None:
-        """Return the reading of a query of the shape; None where DynamoDB does not take its values."""
+        """Return the reading of a query of the same shape; None if DynamoDB refuses one of its values."""
         try:
             for number, role in self.key_values:
                 check_key_value(values[number], role)
@@ -138,7 +136,7 @@ class _CachedPlan:
 
 
 def _cacheable(reading: Reading[Any], spec: ReadSpec, values: Values) -> _CachedPlan | None:
-    """Return what is kept of a reading; None where it has conditions that are not the query's own."""
+    """Return the part of a reading that is cached; None if the planner made conditions of its own."""
     route = reading.route
     if route is None or reading.branches or reading.completion is not None or reading.answer_filter is not None:
         return None
@@ -160,14 +158,14 @@ def _cacheable(reading: Reading[Any], spec: ReadSpec, values: Values) -> _Cached
 
 
 def _numbers(conditions: Sequence[Condition], among: Sequence[Condition]) -> tuple[int, ...] | None:
-    """Return which conditions of a query these are; None where one is not of these."""
+    """Return the positions of conditions among those of a query; None if one is not among them."""
     numbers = {id(condition): number for number, condition in enumerate(among)}
     found = [numbers.get(id(condition)) for condition in conditions]
     return None if None in found else tuple([number for number in found if number is not None])
 
 
 def _key_values(conditions: Sequence[Condition], role: KeyRole, values: Values) -> list[tuple[int, KeyRole]]:
-    """Return which values of a query these key conditions have, each with its role in the key."""
+    """Return the positions of the values in key conditions, each with its role in the key."""
     return [
         (values.index(value.stored), role) for condition in conditions for value in path_and_constants(condition)[1]
     ]

@@ -48,7 +48,7 @@ _Refusal: TypeAlias = OperationError | ExpressionError | DataError
 
 @dataclass(slots=True)
 class _KeyBuilder:
-    """A key condition in the making, and what it does not answer."""
+    """Builds the key condition for one key, and records which conditions it answers."""
 
     conditions: Sequence[Condition]
     """What must hold."""
@@ -123,14 +123,14 @@ class _KeyBuilder:
             constants = []
 
     def add_membership(self, met: Sequence[Condition]) -> None:
-        """Add the conditions that every item in the index meets, because it has the key only when it does."""
+        """Add the conditions that every item in the index meets: it is in the index only because it meets them."""
         for condition in met:
             if condition not in self.answered:
                 self.answered.append(condition)
                 self.conditions_used += condition not in self.asked
 
     def hazards(self, filters: Sequence[Condition]) -> list[str]:
-        """Return what may surprise about the templates of the keys.
+        """Return the hazards of the keys' templates.
 
         Args:
             filters: the conditions that the key does not answer.
@@ -189,9 +189,7 @@ def match_key(
     None where the conditions do not fix its partition key, or may be met by items that are not in the index.
 
     Args:
-        keys: the key.
         index: the index whose key it is; None for the table's.
-        conditions: what must hold.
         definitions: the models that are read, whose templates say what the key attributes are made of.
         forced: whether the program decided on the index, whatever is in it.
 
@@ -245,7 +243,7 @@ def _check_stored(route: Route, definitions: Sequence[Definition[Any]]) -> None:
 
 
 def _unanswered(definition: Definition[Any], key: str, name: str, condition: Condition) -> str:
-    """Return what helps where a key that holds a field does not answer a condition on it."""
+    """Return the remedy for a condition on a field that only a key stores, and that the key does not answer."""
     field_ = definition.fields.get(key)
     template = None if field_ is None else field_.template
     otherwise = f"write a condition on {definition.model.__name__}.{key}, or drop its stored=False"
@@ -300,9 +298,7 @@ def choose_route(
     """Choose the table or index that answers a query.
 
     Args:
-        table: the table with its indexes.
         conditions: what must hold, conjunctions taken apart.
-        required: what the read requires of an index.
         forced: the index that the program decided on, if it did.
         definitions: the models that are read, whose templates say what the keys are made of.
 
@@ -358,7 +354,7 @@ def _sort_names(route: Route) -> tuple[str, ...]:
 
 
 def _check(table: TableSchema, route: Route, required: Requirements) -> None:
-    """Raise what the service would refuse, or would answer with less than was asked for."""
+    """Raise an error where the service would refuse the route, or answer with less than was asked for."""
     if route.queries > MAX_QUERIES:
         raise too_many_queries_error(route.name, route.queries)
     for condition in route.filters:

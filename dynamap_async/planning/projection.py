@@ -45,8 +45,6 @@ class Requirements:
         """Raise an error where an index cannot give what the read requires of it.
 
         Args:
-            table: the table of the index.
-            index: the index.
             filters: the conditions that are checked after reading.
 
         Raises:
@@ -95,7 +93,7 @@ class Requirements:
             )
 
     def needs_completion(self, table: TableSchema, index: IndexSchema | None) -> bool:
-        """Return whether whole items are asked for, and the index does not hold them."""
+        """Return whether whole items are asked for that the index does not hold."""
         if index is None or not self.whole:
             return False
         lacks_unknown = self.everything and index.projection.type != "ALL"
@@ -160,7 +158,7 @@ class Completion:
         return item if self.keeps is None or self.keeps(item) else None
 
     def explained(self, limit: int | None) -> str:
-        """Return what a plan says of it.
+        """Return the sentence that a plan says about it.
 
         Args:
             limit: how many items are wanted; None for all.

@@ -32,7 +32,7 @@ from dynamap_async.wire import WireItem
 
 @dataclass(frozen=True, kw_only=True)  # without slots: see ``replace_fields``
 class ReadSpec:
-    """What a query or scan asks for. Builders refine it; nothing is worked out before it is used."""
+    """What a query or scan asks for. Builders return changed copies; nothing is computed before it is used."""
 
     model: type[Model]
     models: tuple[type[Model], ...] = ()
@@ -76,7 +76,7 @@ class ReadSpec:
         return ", ".join([model.__name__ for model in self.read_models]) if self.models else self.model.__name__
 
     def __str__(self) -> str:
-        """Return what is asked in words: ``query on Parcel where Parcel.depot == 'york', limit 3``."""
+        """Return the query in words: ``query on Parcel where Parcel.depot == 'york', limit 3``."""
         text = f"{'scan of' if self.scan else 'query on'} {self.name}"
         if self.conditions:
             text += f" where {' and '.join(map(str, self.conditions))}"
@@ -93,17 +93,12 @@ class ReadSpec:
 
     @classmethod
     def of(cls, model: type[Model], *, scan: bool = False) -> ReadSpec:
-        """Return the spec of a query or scan that asks for all items of a model.
-
-        Args:
-            model: the model.
-            scan: whether it is a scan.
-        """
+        """Return the spec of a query or scan that asks for all items of a model."""
         return replace_fields(_ALL, model=model, scan=scan)
 
     @property
     def searched_table(self) -> TableSchema:
-        """The table with those indexes that items of the models can be in: they have all fields of the key."""
+        """The table, with only those indexes whose key all of the models have."""
         definitions = [definition_of(model) for model in self.read_models]
         table = definitions[0].require_table("queried")
         if definitions[0].kinds is None:
@@ -113,12 +108,9 @@ class ReadSpec:
         return replace(table, indexes=tuple(indexes))
 
     def checked_conditions(self, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
-        """Return conditions on what is read, with conjunctions taken apart.
+        """Return the conditions, checked against the models, with conjunctions split.
 
         Those of a query may be on fields that only a key holds: the planner finds out whether a key answers them.
-
-        Args:
-            conditions: what must hold of the items.
 
         Raises:
             ExpressionError: one is no condition, or is not about each of the models.
@@ -138,10 +130,7 @@ class ReadSpec:
         return parts
 
     def with_invalid(self, become: Invalid) -> ReadSpec:
-        """Return the spec that does this with items that do not fit their model.
-
-        Args:
-            become: what becomes of them.
+        """Return the spec with another treatment of items that do not fit their model.
 
         Raises:
             OperationError: there is no such choice.
@@ -153,9 +142,6 @@ class ReadSpec:
     def with_target(self, target: object) -> ReadSpec:
         """Return the spec that reads items into another Pydantic model.
 
-        Args:
-            target: the class of the instances.
-
         Raises:
             OperationError: it is no Pydantic model, has no fields, or one that the items cannot fill.
         """
@@ -163,7 +149,7 @@ class ReadSpec:
         return replace_fields(self, target=checked, selected=target_paths(self.model, checked))
 
     def decoder(self) -> Callable[[Sequence[WireItem]], list[Any]]:
-        """Return what makes items of the result out of wire items."""
+        """Return the function that decodes wire items into the items of the result."""
         decode = self._decoder()
         return decode if self.invalid == "error" else keep_invalid(decode)
 
@@ -200,7 +186,7 @@ class ReadSpec:
     def projected_paths(
         self, index: IndexSchema | None, *, completed: bool, counting: bool
     ) -> tuple[tuple[str | int, ...], ...] | None:
-        """Return the paths of what is read of each item, its keys aside; None for everything that is there.
+        """Return the paths to project, without the keys; None to read whole items.
 
         Args:
             index: the index that is read; None for the table.
@@ -266,14 +252,14 @@ def _check_common(definition: Definition[Any], path: Path, field: FieldPlan) -> 
 
 
 def _takes_everything(definition: Definition[Any]) -> bool:
-    """Return whether instances are made of all attributes, known or not: upgrades may know older ones."""
+    """Return whether decoding needs all stored attributes, also undeclared ones, as upgrades may."""
     upgrades = definition.items.upgrades
     any_is_needed = upgrades is not None and upgrades.older_exist and upgrades.needs is None
     return definition.model.model_config.get("extra") == "allow" or any_is_needed
 
 
 def _needed_to_upgrade(definition: Definition[Any]) -> Iterator[str]:
-    """Yield the attributes besides fields that tell whether an item is older, and those that its upgrade needs."""
+    """Yield the undeclared attributes that tell an item's version, and those that upgrades need."""
     upgrades = definition.items.upgrades
     if upgrades is not None:
         yield upgrades.attribute

@@ -95,7 +95,7 @@ class Reading(Generic[ItemT]):
 
     @property
     def total(self) -> int:
-        """How many parts there are, which are read at the same time; 0 for a single read."""
+        """The number of parts that are read at the same time; 0 for a single read."""
         return self.segments or len(self.branches)
 
     def part(self, number: int) -> Reading[ItemT]:
@@ -110,7 +110,7 @@ class Reading(Generic[ItemT]):
         return self.plan.descending
 
     def rank(self, item: WireItem) -> list[tuple[str, Any]]:
-        """Return what orders the items of one query, for merging."""
+        """Return the sort key's values of an item, by which several queries are merged."""
         return [order_key(item[name]) for name in self.plan.order]
 
     def request(self, start: WireKey | None, remaining: int | None) -> Request:
@@ -135,11 +135,11 @@ class Reading(Generic[ItemT]):
         return Request(operation=plan.operation, body=body, table=plan.table, index=plan.index, required=required)
 
     def position(self, item: WireItem) -> WireKey:
-        """Return the position of one raw item in the table or index that is read."""
+        """Return the key attributes of a raw item, in the table and in the index that is read."""
         return {name: item[name] for name in self.key_names}
 
     def cursor(self, position: Position | None) -> str | None:
-        """Return a position as opaque text.
+        """Return a position as the text of a cursor.
 
         Raises:
             OperationError: it is over 4 KB, because many queries are unfinished.
@@ -152,7 +152,7 @@ class Reading(Generic[ItemT]):
         return encode_cursor(position, self.binding(), self.cursor_secret)
 
     def checkpoint(self, positions: Positions) -> str:
-        """Return the positions of all segments as opaque text.
+        """Return the positions of all segments as one text.
 
         Raises:
             OperationError: it is over 256 KB, because many segments are unfinished.
@@ -160,7 +160,7 @@ class Reading(Generic[ItemT]):
         return encode_positions(positions, self.total, self.binding(), self.cursor_secret, checkpoint=True)
 
     def resume(self, cursor: str | None) -> Reading[ItemT]:
-        """Return the reading that goes on where a cursor's page ended.
+        """Return the reading that continues where a cursor's page ended.
 
         A sort condition may have other values than when the cursor was made. DynamoDB refuses a position outside the
         new range, so that is answered here: from the range's beginning, or with nothing more.
@@ -183,10 +183,7 @@ class Reading(Generic[ItemT]):
         return self if side < 0 else replace(self, start=position, exhausted=self.exhausted or side > 0)
 
     def resume_scan(self, checkpoint: str) -> Reading[ItemT]:
-        """Return the reading of a scan in segments that goes on where a checkpoint was taken.
-
-        Args:
-            checkpoint: the text.
+        """Return the reading of a scan in segments that continues from a checkpoint.
 
         Raises:
             CursorError: the checkpoint is of another scan.
@@ -211,11 +208,9 @@ class Reading(Generic[ItemT]):
 
 
 def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
-    """Plan a query or scan; ``plan_reading`` does that once for each shape of query.
+    """Plan a query or scan anew; ``plan_reading`` does that once for each shape of query.
 
     Args:
-        spec: what is asked.
-        context: what the session adds.
         counting: only the number of items is wanted.
 
     Raises:
@@ -295,7 +290,7 @@ def _route(
 
 
 def _marked_empty(route: Route, conditions: Sequence[Condition]) -> Route:
-    """Return a route that says so where no item can meet the conditions."""
+    """Return a route, marked as empty if no item can meet the conditions."""
     impossible = next(filter(is_impossible, conditions), None)
     if impossible is None:
         return route
@@ -304,7 +299,7 @@ def _marked_empty(route: Route, conditions: Sequence[Condition]) -> Route:
 
 
 def _unordered(models: Sequence[type[Model]], route: Route) -> tuple[str, ...]:
-    """Return the attributes of the sort key whose stored form is not known to sort as the values of their fields do."""
+    """Return the sort key attributes whose stored form may not sort as the field's values do."""
     found: dict[str, None] = {}
     for definition in map(definition_of, models):
         for attribute in route.keys.sort:
@@ -381,12 +376,7 @@ def _all_read(spec: ReadSpec) -> list[Definition[Any]]:
 
 
 def _of_older_items(spec: ReadSpec, definition: Definition[Any]) -> Iterator[str]:
-    """Give what may surprise where stored items of older versions are not upgraded before something is done.
-
-    Args:
-        spec: what is asked.
-        definition: a model whose items are read.
-    """
+    """Yield the hazards of stored items of older versions, which DynamoDB sees before they are upgraded."""
     model, upgrades = definition.model, definition.items.upgrades
     if upgrades is None or not upgrades.older_exist:
         return
@@ -407,13 +397,7 @@ def _of_older_items(spec: ReadSpec, definition: Definition[Any]) -> Iterator[str
 
 
 def without_proved(spec: ReadSpec, hazards: tuple[str, ...], context: Context) -> tuple[str, ...]:
-    """Return the hazards without those of models that no older items are stored of any more.
-
-    Args:
-        spec: what is asked.
-        hazards: those of its plan.
-        context: what the session has learnt.
-    """
+    """Return the hazards without those about older items of models that are proved to have none stored."""
     told: set[str] = set()
     for definition in _all_read(spec):
         upgrades, version = definition.items.upgrades, context.upgraded_to.get(definition.model, 0)

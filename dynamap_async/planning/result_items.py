@@ -103,7 +103,7 @@ class SelectionDecoder:
         ]
 
     def __call__(self, items: Sequence[WireItem]) -> list[tuple[Any, ...]]:
-        """Return the tuples of wire items.
+        """Return a tuple for each wire item.
 
         Raises:
             ItemValidationError: a stored value does not fit its field; the error carries the tuples that do.
@@ -226,7 +226,7 @@ def _walk(item: WireItem, steps: Steps) -> AttributeValue | None:
 
 
 def checked_target(model: type[Model], target: object) -> type[BaseModel]:
-    """Return the class that items of a model are to be read into.
+    """Return the class that items are read into, checked against their model.
 
     Raises:
         OperationError: it is no Pydantic model, has no fields, or one that the items cannot fill.
@@ -266,16 +266,14 @@ class TargetDecoder:
 
     Values have the form and the meaning that the items' own model gives them: what its fields are stored as, and what
     it says of an absent attribute. The target's defaults are never used.
+
+    Args:
+        model: the items' own model.
+        target: the class of the instances.
+        selection: decodes the values of the target's fields, in their order, and knows what absent ones mean.
     """
 
     def __init__(self, model: type[Model], target: type[BaseModel], selection: SelectionDecoder) -> None:
-        """Prepare for items of a model.
-
-        Args:
-            model: the items' own model.
-            target: the class of the instances.
-            selection: decodes the values of the target's fields, in their order, and knows what absent ones mean.
-        """
         self._model = model
         self._target = target
         self._selection = selection
@@ -289,7 +287,7 @@ class TargetDecoder:
         self._snapshots = None if definition is None or definition.table is None else definition.items.snapshots
 
     def __call__(self, items: Sequence[WireItem]) -> list[Any]:
-        """Return the instances of wire items.
+        """Return an instance for each wire item.
 
         Raises:
             ItemValidationError: items do not fit; the error carries the instances of those that do.
@@ -360,16 +358,14 @@ class Grouped:
 
     ``Grouped(page.items)[Order]`` is a list of orders, empty where there is none; that of a base class has the items
     of its subclasses too.
+
+    Args:
+        items: instances, in any order.
     """
 
     __slots__ = ("items",)
 
     def __init__(self, items: Iterable[Any], /) -> None:
-        """Group the items of an entity collection.
-
-        Args:
-            items: instances, in any order.
-        """
         self.items: tuple[Any, ...] = tuple(items)
         """All items, in order."""
 
@@ -397,7 +393,7 @@ class CollectionDecoder:
         self._key = first.items.shown_key
 
     def __call__(self, items: Sequence[WireItem]) -> list[Any]:
-        """Return the instances of wire items.
+        """Return an instance for each wire item.
 
         Raises:
             ItemKindError: an item is of none of the models; the error carries the others.

@@ -30,16 +30,15 @@ from dynamap_async.wire import AttributeValue
 
 @dataclass(frozen=True, slots=True)
 class ShardedKey:
-    """A partition key that models spread over shards: what a plain key is stored as."""
+    """A partition key that models spread over shards: the stored forms of a plain key."""
 
     shardings: tuple[Sharding | None, ...]
     """How each model of the read spreads the key; None for one that does not."""
 
     def stored_values(self, value: AttributeValue, known: Mapping[str, Sequence[AttributeValue]]) -> tuple[Value, ...]:
-        """Return what a plain key is stored as in certain items.
+        """Return the stored forms of a plain key that certain items may have.
 
         Args:
-            value: the plain key.
             known: stored name -> the values that the items may have, as far as that is known.
         """
         found: list[AttributeValue] = []
@@ -48,11 +47,7 @@ class ShardedKey:
         return tuple(Value(each) for i, each in enumerate(found) if each not in found[:i])
 
     def is_in_one_shard(self, known: Mapping[str, Sequence[AttributeValue]]) -> bool:
-        """Return True if these conditions fix the shard, whatever their values are.
-
-        Args:
-            known: stored name -> the values that the items may have, as far as that is known.
-        """
+        """Return True if conditions on these attributes determine the shard, whatever the values."""
         [sharding, *others] = self.shardings
         if sharding is None or len(sharding.counts) > 1:
             return False
@@ -60,7 +55,7 @@ class ShardedKey:
         return all(len(each) == 1 for each in values) and all(other == sharding for other in others)
 
     def all_stored_values(self, value: AttributeValue) -> tuple[Value, ...]:
-        """Return all that a plain key may be stored as."""
+        """Return all stored forms of a plain key."""
         return self.stored_values(value, {})
 
 
@@ -76,14 +71,14 @@ def _numbers(sharding: Sharding, known: Mapping[str, Sequence[AttributeValue]]) 
 
 
 def sharded_keys(definitions: Iterable[Definition[Any]]) -> dict[str, ShardedKey]:
-    """Return the partition keys that some of these models spread over shards, by stored name; families agree."""
+    """Return stored name -> key of the partition keys that models spread over shards; models of a family agree."""
     shardings = [definition.items.shards.of for definition in definitions]
     names = dict.fromkeys(name for each in shardings for name in each)
     return {name: ShardedKey(tuple(each.get(name) for each in shardings)) for name in names}
 
 
 def expand_shards(route: Route, sharded: Mapping[str, ShardedKey], conditions: Iterable[Condition]) -> Route:
-    """Return a route through the shards of its partition key.
+    """Return a route with one query for each shard of its partition key.
 
     Args:
         route: the route of a query by its plain conditions.
@@ -119,7 +114,7 @@ def plain_keys(route: Route, definition: Definition[Any]) -> list[Condition]:
 
 
 def _known_values(conditions: Iterable[Condition]) -> dict[str, Sequence[AttributeValue]]:
-    """Return stored name -> the values that conditions leave an attribute."""
+    """Return stored name -> the values that the conditions allow an attribute."""
     known: dict[str, Sequence[AttributeValue]] = {}
     for condition in conditions:
         match condition:
@@ -152,7 +147,7 @@ def _partition_in_shards(
 
 
 def stored_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """Return the conditions of a write as they are checked, with conjunctions taken apart.
+    """Return the conditions of a write on keys as they are stored, with conjunctions split.
 
     Raises:
         ExpressionError: one is no condition, names a field of another model, or asks of a key with shards what cannot
@@ -163,11 +158,7 @@ def stored_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> 
 
 
 def stored_condition(definition: Definition[Any], condition: Condition) -> Condition:
-    """Return a condition on a plain partition key of one model as one on the keys that are stored.
-
-    Args:
-        definition: the model.
-        condition: what must hold.
+    """Return a condition on a model's plain partition key as a condition on the stored keys.
 
     Raises:
         ExpressionError: it asks of a key with shards what cannot be asked of it.
@@ -176,7 +167,7 @@ def stored_condition(definition: Definition[Any], condition: Condition) -> Condi
 
 
 def on_stored_keys(condition: Condition, sharded: Mapping[str, ShardedKey]) -> Condition:
-    """Return a condition on plain partition keys as one on the keys that are stored.
+    """Return a condition on plain partition keys as a condition on the stored keys.
 
     Raises:
         ExpressionError: it compares one by its order, its parts or its size, which the shards are in the way of.
@@ -219,13 +210,13 @@ def _on_stored_keys(condition: Condition, sharded: Mapping[str, ShardedKey]) -> 
 
 
 def _one_of(path: Path, key: ShardedKey, plain: Sequence[Value]) -> Condition:
-    """Return the condition that a key is one of these, in any shard."""
+    """Return the condition that a key is one of these values, in any shard."""
     values = tuple(each for value in plain for each in key.all_stored_values(value.stored))
     return In(path, values)
 
 
 def _beginning(condition: Condition, path: Path, key: ShardedKey, prefix: str) -> Condition:
-    """Return the condition that a plain key begins with a prefix; the prefix may look like the shard behind one."""
+    """Return the condition that a plain key begins with a prefix, which may look like a shard number itself."""
     head, mark, _ = prefix.rpartition("#")
     stored = key.all_stored_values({"S": head}) if mark and None not in key.shardings else ()
     mistaken = tuple(each for each in stored if each.stored.get("S", "").startswith(prefix))

@@ -23,7 +23,7 @@ Keeps = Callable[[WireItem], bool]
 
 @dataclass(frozen=True, slots=True)
 class KindSelection:
-    """Which kinds of item a read gives out."""
+    """The kinds of items that a read returns."""
 
     table: Table
     owner: type[Any]
@@ -42,27 +42,27 @@ class KindSelection:
         return Path(self.owner, (attribute,), attribute, text())
 
     def keeps(self, item: WireItem) -> bool:
-        """Return whether an item is to be given out; one that may be of several kinds is, and is an error then."""
+        """Return whether an item is returned. One that may be of several kinds is, and decoding it raises the error."""
         found = self.table.kinds_of(item)
         if self.excluded:
             return not found or any(kind not in self.kinds for kind in found)
         return any(kind in self.kinds for kind in found)
 
     def without_others(self, answer: Body) -> Body:
-        """Return an answer without the items that are not to be given out."""
+        """Return an answer without the items of other kinds."""
         kept = [item for item in answer.get("Items", ()) if self.keeps(item)]
         return {**answer, "Items": kept, "Count": len(kept)}
 
     @property
     def condition(self) -> Condition:
-        """The condition that an item is to be given out, where keys do not tell kinds."""
+        """The condition on the attribute that tells the kind."""
         found = kind_condition(self.table, self.path, self.kinds)
         return ~found if self.excluded else found
 
     def condition_by_keys(
         self, unfiltered: Sequence[str], key_conditions: Sequence[Condition]
     ) -> tuple[Condition | None, bool]:
-        """Return a condition that every item meets which is given out, and whether no others do.
+        """Return a condition that every selected item meets, and whether no other item does.
 
         Args:
             unfiltered: the attributes that DynamoDB does not filter by in this read.
@@ -132,10 +132,9 @@ class KindFilter:
 
 
 def select_kinds(definitions: Sequence[Definition[Any]], *, sees_unknown: bool) -> KindSelection | None:
-    """Return which kinds a read of these models gives out; None where they share no table.
+    """Return the kinds that a read of these models returns; None where they share no table.
 
     Args:
-        definitions: the models.
         sees_unknown: whether items of no known model are read too.
     """
     kinds = definitions[0].kinds
@@ -152,8 +151,6 @@ def filter_kinds(selection: KindSelection | None, route: Route, *, scan: bool, s
     """Return how a read leaves out the items that are not selected.
 
     Args:
-        selection: what is given out.
-        route: the route of the read.
         scan: whether it is a scan, which filters by keys too.
         sees_kind: whether what is read holds the attribute that tells the kind.
     """
@@ -175,7 +172,7 @@ def filter_kinds(selection: KindSelection | None, route: Route, *, scan: bool, s
 
 
 def _narrowed_to_prefix(selection: KindSelection, route: Route, condition: Condition) -> Route | None:
-    """Return the route that reads only items of the one kind whose prefix a sort key has; None where there is none."""
+    """Return the route narrowed to the sort key prefix of the one selected kind; None where there is none."""
     if not isinstance(selection.table.discriminator, Prefix) or selection.excluded or len(selection.kinds) != 1:
         return None
     names = [attribute.name for attribute in route.keys.sort]
@@ -188,7 +185,7 @@ def _narrowed_to_prefix(selection: KindSelection, route: Route, condition: Condi
 
 
 def _filter_by_keys(selection: KindSelection, route: Route, unfiltered: Sequence[str]) -> KindFilter:
-    """Return how a read leaves items out where keys tell what some items are."""
+    """Return how a read leaves out other kinds in a table where keys tell the kinds of some items."""
     condition, exact = selection.condition_by_keys(unfiltered, route.key_conditions)
     if condition is not None:
         route = replace(route, filters=(*route.filters, condition))
@@ -213,7 +210,7 @@ def _key_decides_kind(selection: KindSelection, route: Route) -> bool:
 
 
 def both_filters(first: AnswerFilter | None, second: AnswerFilter | None) -> AnswerFilter | None:
-    """Return one filter of answers that does what two do, of which either may be missing."""
+    """Return a filter of answers that applies both, of which either may be missing."""
     if first is None or second is None:
         return first or second
     return lambda answer: second(first(answer))
@@ -238,7 +235,6 @@ def own_kind_conditions(definition: Definition[Any], *, or_absent: bool) -> tupl
     """Return the conditions that the stored item is of the model or of its family.
 
     Args:
-        definition: the model.
         or_absent: whether there may also be no item.
     """
     kinds = definition.kinds
@@ -256,11 +252,10 @@ def own_kind_conditions(definition: Definition[Any], *, or_absent: bool) -> tupl
 def own_conditions(
     definition: Definition[Any], key: WireKey, condition_of: Callable[[Definition[Any]], Condition | None]
 ) -> tuple[Condition, ...]:
-    """Return the conditions that the stored item meets what its own model asks, which may be a subclass.
+    """Return the conditions that the item's own model, perhaps a subclass, requires of the stored item.
 
     Args:
         definition: the model that it is written through.
-        key: the item's key.
         condition_of: gives what a model asks of its items; None where it asks nothing.
     """
     kinds = definition.kinds
@@ -286,7 +281,7 @@ def own_conditions(
 
 
 def checked_collection(models: Sequence[type[Model]]) -> tuple[type[Model], ...]:
-    """Return the models of an entity collection.
+    """Return the models of an entity collection, checked to share one table.
 
     Raises:
         OperationError: they do not share one table, one is named twice, or they disagree on hiding expired items.
@@ -315,10 +310,9 @@ def subclass_definitions(definition: Definition[Any]) -> Iterator[Definition[Any
 
 
 def check_written_by_key(definition: Definition[Any], *, deletes: bool) -> None:
-    """Refuse a write by key through a base where a subclass keeps what the base knows nothing of.
+    """Raise OperationError for a write by key through a base if a subclass has a version or unique values of its own.
 
     Args:
-        definition: the base, or any model.
         deletes: whether the item is removed, and its version with it.
 
     Raises:
@@ -340,11 +334,9 @@ def check_written_by_key(definition: Definition[Any], *, deletes: bool) -> None:
 
 
 def restrict_to_namespace(route: Route, definitions: Sequence[Definition[Any]]) -> Route:
-    """Return the route with the condition that holds of all keys that the models make of the parts that are not asked.
+    """Return the route, narrowed to the keys that the models can make.
 
-    Args:
-        route: a route through one key.
-        definitions: the models that are read.
+    Items of other models in the same partition are then not read where the templates of the key tell them apart.
     """
     if definitions[0].kinds is None:
         return route
@@ -359,12 +351,7 @@ def restrict_to_namespace(route: Route, definitions: Sequence[Definition[Any]]) 
 
 
 def is_own_namespace(route: Route, definitions: Sequence[Definition[Any]]) -> bool:
-    """Return whether a route reads a part of a key in which no other model that is known has items.
-
-    Args:
-        route: a route through one key.
-        definitions: the models that are read.
-    """
+    """Return whether a route reads a part of a key in which no other known model has items."""
     others = _other_models(definitions)
     if others and any(_is_in_none_of(attribute.name, others) for attribute in route.keys.attributes):
         return True

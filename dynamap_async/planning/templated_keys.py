@@ -54,7 +54,7 @@ class ModelTemplate:
 
     @property
     def signature(self) -> tuple[object, ...]:
-        """What is the same of two models that make the same keys of the same conditions."""
+        """The parts that two models have in common if they make the same keys from the same conditions."""
         fields = [self.field(part) for part in self.template.parts]
         stored = [(field.stored, field.annotation, field.converter.label, field.converter.tags) for field in fields]
         return self.template.pattern, [part.escaping for part in self.template.parts], stored
@@ -85,7 +85,7 @@ class ModelTemplate:
 
 
 def parts_at_same_position(one: ModelTemplate, other: ModelTemplate) -> Iterator[tuple[TemplatePart, TemplatePart]]:
-    """Yield the parts that stand in the same place of a key that two models make, from the left.
+    """Yield the parts of two models' keys that stand at the same position, from the left.
 
     Nothing but such parts stands before them, between the same constants, and they have the same form.
     """
@@ -101,12 +101,10 @@ def parts_at_same_position(one: ModelTemplate, other: ModelTemplate) -> Iterator
 
 
 def is_same_part_of_key(one: Definition[Any], stored: str, other: Definition[Any]) -> bool:
-    """Return whether a field that one model stores so stands in a place of a key where another has a part too.
+    """Return whether a model's field is a part of a key at a position where the other model has a part too.
 
     Args:
-        one: the model.
         stored: the stored name of the field.
-        other: the other model.
     """
     for attribute in {*one.field_names} & {*other.field_names}:
         fields = [definition.fields[definition.field_names[attribute]] for definition in (one, other)]
@@ -125,7 +123,7 @@ def _is_null(condition: Condition) -> bool:
 
 
 class _Closed(NamedTuple):
-    """A condition that the keys answer exactly which begin with a text, of whatever model they are."""
+    """A condition that all keys with a certain beginning answer exactly, whichever model made them."""
 
     condition: Condition
     begun: str
@@ -170,7 +168,7 @@ _OPEN: Final = _Bound(b"", True, None)
 
 @dataclass(frozen=True, slots=True)
 class _NextPart:
-    """What conditions on the part behind the fixed ones select."""
+    """The keys that conditions on the part behind the fixed ones select."""
 
     make: Callable[[Leading], Condition]
     """Makes the condition on the key, given the values of the fixed parts."""
@@ -185,11 +183,9 @@ class _NextPart:
 def key_range(
     model: ModelTemplate, conditions: Sequence[Condition], *, expanded: Sequence[Condition] = (), whole: bool = False
 ) -> KeyRange | None:
-    """Return the keys that conditions select; None where they select all of them.
+    """Return the keys that conditions on the parts select; None where they select all keys.
 
     Args:
-        model: the model that makes the keys, with its template.
-        conditions: on any attributes.
         expanded: the ``is_in`` conditions that make several queries already.
         whole: whether nothing less than the whole key will do.
 
@@ -254,7 +250,7 @@ def _closed(
     texts: Sequence[Mapping[str, Any]],
     next_part: _NextPart | None,
 ) -> tuple[_Closed, ...]:
-    """Return the conditions that stay exact where a range is made of those of several models."""
+    """Return the conditions that stay exact where the ranges of several models are merged."""
     found: list[_Closed] = []
     begun = ""
     for (part, condition), values in zip(fixed, texts, strict=True):
@@ -332,7 +328,7 @@ def _range(model: ModelTemplate, part: TemplatePart, found: Sequence[Condition])
 
 
 def _around(model: ModelTemplate, leading: Leading) -> Condition:
-    """Return a condition that holds of all keys with some leading parts; of none where all keys begin otherwise."""
+    """Return the key condition of a range that no value can meet: all keys with the leading parts."""
     text = model.template.prefix(leading)
     return _begins_with(model.path, text) if text else Comparison("<", model.path, Value({"S": "0"}))
 
@@ -343,7 +339,7 @@ def _rough_range(
     asked: tuple[Condition, ...],
     ends: Sequence[tuple[Condition, tuple[_End | None, _End | None]]],
 ) -> _NextPart | None:
-    """Return a range with all keys of which a text, that others follow, lies between bounds; some lie outside of them.
+    """Return a range that includes all keys whose part lies between bounds, and perhaps some more.
 
     "Ann#b" stands after "Ann Lee#a", because the separator stands after the space. So what a text is followed by leaves
     it above a bound that it is above, and below one of which no character stands before the separator.
@@ -371,7 +367,7 @@ def _rough_range(
 
 
 def _range_ends(condition: Condition) -> tuple[_End | None, _End | None]:
-    """Return the low and the high end of a range, each with whether it belongs to it."""
+    """Return the low and the high end of a range, each with whether it is included."""
     match condition:
         case Comparison(comparator=">" | ">=" as comparator, right=Value() as low):
             return (low, comparator == ">="), None
@@ -384,7 +380,7 @@ def _range_ends(condition: Condition) -> tuple[_End | None, _End | None]:
 
 
 def _bound(model: ModelTemplate, part: TemplatePart, end: _End, *, up: bool) -> _Bound:
-    """Return an end of a range, moved to the next value that the part has a form for where it has none for its own."""
+    """Return an end of a range, moved to the next value that the part can write if it cannot write this one."""
     constant, inclusive = end
     value = model.value(part, constant)
     if part.format.nearest is not None:
@@ -403,7 +399,7 @@ def _between(path: Path, first: str | None, last: str | None) -> Condition:
 
 
 def _begins_with_range(model: ModelTemplate, part: TemplatePart, found: Sequence[Condition]) -> _NextPart | None:
-    """Return what the first ``begins_with`` on a text part selects; None without one."""
+    """Return the keys that the first ``begins_with`` on a text part selects; None without one."""
     for condition in found:
         match condition:
             case Function(name="begins_with", arguments=(Value(stored={"S": str(prefix)}),)):
@@ -425,7 +421,7 @@ def _prefix_range(model: ModelTemplate, part: TemplatePart, condition: Condition
 
 
 def _prefix_in_key(model: ModelTemplate, part: TemplatePart, prefix: str) -> str | None:
-    """Return how the texts of values with a prefix begin in the key; None where nothing is known of that."""
+    """Return how a prefix of a part's value is written in the key; None where that is not known."""
     form = part.format
     plain = form.label == "str" and form.texts is None
     # "Σ" at the end of a word has a small letter of its own, so that a prefix of a text is none of its small letters.
@@ -466,7 +462,7 @@ class TemplatedKey:
 
     @property
     def namespace(self) -> Condition | None:
-        """The condition that holds of all keys that the templates make; None where nothing is common to them."""
+        """The condition that all keys of the templates meet; None where they have nothing in common."""
         texts = [model.template.prefix({}) for model in self.models]
         if not any(model.template.parts for model in self.models) and len(set(texts)) == 1:
             return Comparison("=", self.path, Value({"S": texts[0]}))
@@ -488,7 +484,7 @@ class TemplatedKey:
         return next(numbers, None)
 
     def partition(self, conditions: Sequence[Condition]) -> KeyRange | None:
-        """Return the equality, or equalities, that conditions on all parts make; None where they do not.
+        """Return the equalities on the partition key that conditions on all its parts make; None where they do not.
 
         Raises:
             EncodeError: a value cannot be part of the key.
@@ -512,10 +508,9 @@ class TemplatedKey:
         return _common_range(found)
 
     def sort(self, conditions: Sequence[Condition], expanded: Sequence[Condition] = ()) -> KeyRange | None:
-        """Return the range that conditions on parts select of a sort key; None where that is all of it.
+        """Return the range of sort keys that conditions on parts select; None for all sort keys.
 
         Args:
-            conditions: on any attributes.
             expanded: the ``is_in`` conditions that make several queries already.
 
         Raises:
@@ -564,10 +559,9 @@ class TemplatedKey:
 
 
 def templated_key(definitions: Sequence[Definition[Any]], attribute: str) -> TemplatedKey | None:
-    """Return a key attribute that all models, and their subclasses in the same table, make by templates.
+    """Return a key attribute that all models, and their subclasses in the same table, make from templates.
 
     Args:
-        definitions: the models.
         attribute: the stored name of the attribute.
     """
     if all(definition.computed is None for definition in definitions):
@@ -590,14 +584,12 @@ def templated_key(definitions: Sequence[Definition[Any]], attribute: str) -> Tem
 def conditions_of_members(
     definitions: Sequence[Definition[Any]], attributes: Sequence[str], conditions: Sequence[Condition]
 ) -> list[Condition] | None:
-    """Return those conditions that every item in an index meets, because it has the key only when it does.
+    """Return the conditions that every item in an index meets, because ``when=`` gives a key to no other item.
 
     None where the conditions may be met by an item that is not in the index.
 
     Args:
-        definitions: the models that are read.
         attributes: the stored names of the index's key attributes.
-        conditions: what must hold.
     """
     common: list[Condition] | None = None
     named = {attribute_of(condition) for condition in conditions}  # such a condition is met where there is a key
@@ -626,7 +618,7 @@ def conditions_of_members(
 
 
 def _required_values(definition: Definition[Any], attributes: Sequence[str]) -> Iterator[tuple[str, OnlyWhen]]:
-    """Yield what says whether an item has the keys of an index, each with the key."""
+    """Yield each key attribute with a ``when=`` of its template, which says which items have the key."""
     for attribute in attributes:
         field = field_of(definition, attribute)
         if field is not None and field.template is not None:
@@ -635,7 +627,7 @@ def _required_values(definition: Definition[Any], attributes: Sequence[str]) -> 
 
 
 def _is_of_stored(condition: Condition) -> bool:
-    """Return whether only an item that has the attribute, and not as NULL, meets a condition on it."""
+    """Return whether only items that have the attribute, other than as NULL, meet a condition."""
     values = _values_of(condition)
     return (is_sort_condition(condition) or bool(values)) and all("NULL" not in value for value in values)
 
@@ -674,7 +666,7 @@ def _definitions_read(definitions: Sequence[Definition[Any]]) -> list[Definition
 
 
 def _common_range(found: Sequence[KeyRange]) -> KeyRange:
-    """Return what all templates have in common, where they make the same key conditions."""
+    """Return what the ranges of several models have in common, where their key conditions are the same."""
     first = found[0]
     return KeyRange(
         conditions=first.conditions,
@@ -692,7 +684,7 @@ def _begins_with(path: Path, text: str) -> Function:
 
 
 def _known_prefix(selected: KeyRange) -> str | None:
-    """Return how all keys begin that meet the only key condition; None where it does not tell."""
+    """Return the text that all keys of a range begin with; None where the condition does not tell."""
     match selected.conditions:
         case [Comparison(comparator="=", right=Value(stored={"S": str(text)}))]:
             return text

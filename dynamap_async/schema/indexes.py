@@ -61,7 +61,7 @@ class IndexKind(Enum):
 
     @property
     def rank(self) -> int:
-        """The lowest is the best for a query; the table itself has 0."""
+        """The order of preference among keys: the lowest is the best for a query; the table itself has 0."""
         return 1 if self is IndexKind.LOCAL else 2
 
     @property
@@ -76,7 +76,7 @@ class IndexKind(Enum):
 
     @property
     def has_status(self) -> bool:
-        """Whether DynamoDB tells the status of each: indexes of the kind come and go while the table stays."""
+        """Whether DynamoDB reports a status of each: indexes of this kind can be added to and deleted from a table."""
         return self is IndexKind.GLOBAL
 
     @property

@@ -53,14 +53,14 @@ class OnDemand:
         return {member: units for member, units in self._declared(_WARM).items() if units > NEW_WARM[member]}
 
     def to_wire(self) -> dict[str, dict[str, int]]:
-        """Return the members of CreateTable, or of an index there; that there is no maximum, their absence says."""
+        """Return the members of CreateTable, or of an index in it; a missing maximum stands for none."""
         maxima = {member: units for member, units in self.maxima.items() if units != NO_MAXIMUM}
         members = {"OnDemandThroughput": maxima, "WarmThroughput": self.warm}
         return {name: units for name, units in members.items() if units}
 
     @classmethod
     def from_wire(cls, described: dict[str, dict[str, int]]) -> OnDemand:
-        """Return what a description says: no maximum where it leaves one out, None where it tells no warm throughput.
+        """Read a description: an absent maximum means none; an absent warm throughput, that it is not known.
 
         Args:
             described: the ``Table`` of the answer, or an index there.

@@ -87,11 +87,7 @@ class TableSchema:
 
 
 def is_name(text: object) -> bool:
-    """Return whether DynamoDB takes a text as the name of a table or an index.
-
-    Args:
-        text: what is given as a name.
-    """
+    """Return whether DynamoDB takes a text as the name of a table or an index."""
     return isinstance(text, str) and _NAME.fullmatch(text) is not None
 
 
@@ -99,7 +95,6 @@ def is_attribute_name(text: object, *, most: int = ATTRIBUTE_NAME_BYTES) -> bool
     """Return whether DynamoDB takes a text as the name of an attribute.
 
     Args:
-        text: what is given as a name.
         most: how long it may be, in bytes.
     """
     try:
@@ -119,11 +114,7 @@ def check_schema(schema: TableSchema) -> None:
 
 
 def check_attribute_names(names: Iterable[object]) -> None:
-    """Raise OperationError for the name of an attribute that DynamoDB refuses.
-
-    Args:
-        names: what is given as names.
-    """
+    """Raise OperationError for the name of an attribute that DynamoDB refuses."""
     for fault in _name_faults(names, ATTRIBUTE_NAME_BYTES):
         raise OperationError(fault)
 

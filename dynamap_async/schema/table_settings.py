@@ -107,12 +107,12 @@ class TableSettings:
         )
 
     def declared(self) -> dict[str, Any]:
-        """Return what it manages: name -> value."""
+        """Return the managed settings: name -> value."""
         found = {name: value for name in SETTING_NAMES if (value := getattr(self, name)) is not None}
         return found if self.replicas is None else {**found, "replicas": frozenset(self.replicas)}
 
     def completed(self, other: TableSettings) -> TableSettings:
-        """Return these settings, and those of another where this has none.
+        """Return these settings, with those of another where these are None.
 
         Args:
             other: what fills the gaps.
@@ -120,7 +120,7 @@ class TableSettings:
         return TableSettings(**other.declared() | self.declared(), autoscaled=self.autoscaled or other.autoscaled)
 
     def clash(self, other: TableSettings) -> str | None:
-        """Return the name of a setting that both manage, and not alike; None if there is none.
+        """Return the name of a setting to which both give different values; None if there is none.
 
         Args:
             other: what it is compared with.
@@ -156,11 +156,7 @@ def check_tags(tags: Mapping[str, str]) -> None:
 
 
 def check_tag_names(names: Collection[str]) -> None:
-    """Raise ValueError for names of tags that DynamoDB refuses; see ``check_tags``.
-
-    Args:
-        names: the names of tags.
-    """
+    """Raise ValueError for names of tags that DynamoDB refuses; see ``check_tags``."""
     if len(names) > TAGS_PER_TABLE:
         raise ValueError(f"{len(names)} tags; DynamoDB allows {TAGS_PER_TABLE}")
     if own := sorted(name for name in names if name.startswith("aws:")):

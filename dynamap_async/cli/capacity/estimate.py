@@ -39,7 +39,7 @@ class Provisioned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityEstimate:
-    """The question, and what follows from it."""
+    """The input of an estimate, and the figures computed from it."""
 
     size_bytes: int
     old_size_bytes: int | None = None

@@ -24,8 +24,6 @@ def show(console: Console, estimate: CapacityEstimate, source: str | None) -> No
     """Print an estimate.
 
     Args:
-        console: where to.
-        estimate: the answer.
         source: how the item was read, if it was.
     """
     read = f", read as {source}" if source else ""

@@ -85,7 +85,7 @@ def _checked(members: dict[str, AttributeValue]) -> WireItem:
 
 
 def _refuse_unstorable(members: dict[str, AttributeValue]) -> None:
-    """Raise DecodeError for what decoding lets pass, because DynamoDB never answers it."""
+    """Raise DecodeError for values that decoding accepts because DynamoDB never answers with them."""
     values: list[Any] = [*members.values()]
     while values:
         value = values.pop()

@@ -18,7 +18,7 @@ Code: TypeAlias = type[Model] | Callable[[Session], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a piece of code."""
+    """The result of a piece of code: its value or its error, and the requests that it sent."""
 
     value: Any = None
     """What it returned."""
@@ -63,7 +63,6 @@ class Piece:
         """Run the code, and return its outcome.
 
         Args:
-            session: an open session.
             log: an observer of the session.
 
         Raises:

@@ -19,7 +19,7 @@ _AFTER_READING: Final = ("FilterExpression", "ProjectionExpression", "Select")
 
 
 class Meter:
-    """A transport that lends itself another one, and remembers what was sent through it.
+    """A transport that sends through another one, and records what was sent.
 
     The lender opens and closes the other one; a session on top of a meter does neither.
     """
@@ -52,7 +52,7 @@ class Meter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """What DynamoDB reads for a page and charges for: whole items of the table or index, before any filter."""
+    """The items that DynamoDB reads and charges for a page: whole, and before any filter."""
 
     items: int
     size_bytes: int
@@ -91,5 +91,5 @@ class Survey(SingleRequest[Evaluated]):
 
 
 async def survey(session: Session, pages: list[Request]) -> list[Evaluated]:
-    """Return what each page of a question evaluated, read again outside the question's own count."""
+    """Return what each page of a question evaluated, read again so that it does not count as the question's."""
     return [await session.execute(Survey(page)) for page in pages]

@@ -30,14 +30,14 @@ _READ_TIMEOUT_SECONDS: Final = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoEndpoint:
-    """Where the demo runs."""
+    """The endpoint that the demo runs on."""
 
     endpoint_url: str
     own: bool
     """Whether the engine is the demo's own: then nobody else has tables there, and none need to be deleted."""
 
     def connection(self) -> Connection:
-        """Return how to connect: with AWS's settings where there are some, else in the way that local engines take."""
+        """Return the arguments of a session: AWS's settings if there are some, else those that local engines take."""
         config = AioConfig(
             connect_timeout=_CONNECT_TIMEOUT_SECONDS,
             read_timeout=_READ_TIMEOUT_SECONDS,
@@ -50,18 +50,15 @@ class DemoEndpoint:
         )
 
     def table_prefix(self) -> str:
-        """Return what keeps the demo's tables apart from all others."""
+        """Return the prefix that keeps the demo's tables apart from all others."""
         return "" if self.own else f"dynamap-demo-{secrets.token_hex(4)}-"
 
 
 def run_demo(scenarios: Sequence[Scenario], screen: Screen, *, engine: str | None, explain: bool) -> None:
-    """Set the scenarios up, ask all their questions at once, and show the answers.
+    """Create the scenarios' tables, ask all their questions at once, and print the answers.
 
     Args:
-        scenarios: what to show.
-        screen: where to show it.
         engine: the URL of an engine to use instead of the embedded one.
-        explain: whether to show the plan of each question in full.
 
     Raises:
         DynamapError: something did not work; errors of concurrent work arrive in an exception group.
@@ -82,11 +79,7 @@ def run_demo(scenarios: Sequence[Scenario], screen: Screen, *, engine: str | Non
 
 
 def run_story(screen: Screen, *, engine: str | None) -> None:
-    """Run the story, and show each step when it is done.
-
-    Args:
-        screen: where to show it.
-        engine: the URL of an engine to use instead of the embedded one.
+    """Run the story, and print each step when it is done.
 
     Raises:
         DynamapError: something did not work; errors of concurrent work arrive in an exception group.
@@ -115,7 +108,7 @@ def _place(engine: str | LocalEngine, screen: Screen) -> Generator[DemoEndpoint]
 
 @contextmanager
 def _without_aws_settings() -> Generator[None]:
-    """Hide AWS's settings: the embedded engine reads them too, and a broken or foreign one would spoil the demo."""
+    """Remove AWS's environment variables in the block: the embedded engine reads them too, and might fail."""
     settings = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
     for name in settings:
         del os.environ[name]

@@ -33,6 +33,6 @@ class Scenario:
 
 
 def words_of(question: Question) -> tuple[str, list[str]]:
-    """Return a question in words, and the remarks on its answer."""
+    """Return the sentence that asks a question, and the remarks on its answer."""
     asked, *remarks = (inspect.getdoc(question) or question.__name__).split("\n\n")
     return " ".join(asked.split()), [" ".join(remark.split()) for remark in remarks]

@@ -52,17 +52,13 @@ class Screen:
         self._console = console
 
     def opening(self, what: str) -> None:
-        """Say what is about to happen.
-
-        Args:
-            what: what will be shown.
-        """
+        """Print what is about to happen."""
         self._console.print(Text(f"dynamap demo, dynamap_async {__version__}", style="bold"))
         self._console.print(what)
         self._console.print()
 
     def fact(self, label: str, text: str, seconds: float | None = None) -> None:
-        """Print a fact about the run, and how long it took to come true."""
+        """Print a fact about the run, and how long it took."""
         line = Table.grid()
         took = "" if seconds is None else f", {seconds:.2f} s"
         line.add_row(Text(f"  {label:<{_LABEL}}", style="cyan"), Text.assemble(text, (took, "dim")))
@@ -70,7 +66,7 @@ class Screen:
 
     @contextmanager
     def step(self, label: str, text: str, total: int | None = None) -> Generator[Callable[[], None]]:
-        """Show that something is going on, then that it is done.
+        """Show that something is being done, and then that it is done.
 
         Args:
             label: what it is about.
@@ -95,11 +91,7 @@ class Screen:
 
     @contextmanager
     def waiting(self, what: str) -> Generator[None]:
-        """Show on a terminal that something is going on, and nothing afterwards.
-
-        Args:
-            what: what is going on.
-        """
+        """Show on a terminal that something is being done, and erase it afterwards."""
         if not self._console.is_interactive:
             yield
             return
@@ -110,11 +102,9 @@ class Screen:
             yield
 
     def told(self, number: int, step: Step, outcomes: Sequence[Outcome]) -> None:
-        """Print a step of the story: its code, and what became of it.
+        """Print a step of the story: its code, and the outcomes.
 
         Args:
-            number: which step it is.
-            step: the step.
             outcomes: one for each piece of its code.
         """
         self._console.print()
@@ -152,7 +142,7 @@ class Screen:
         ]
 
     def end_of_story(self) -> None:
-        """Print what else there is."""
+        """Print what else there is to try."""
         self._console.print()
         for command, content in _MORE:
             self._console.print(Text.assemble((command, "cyan"), f": {content}"))
@@ -209,7 +199,7 @@ class Screen:
 
 
 def _way(plan: Plan) -> Text:
-    """Return how the planner answers: which table or index, and in which order."""
+    """Return how the planner answers a question: through which table or index, and in which order."""
     if plan.operation == "Scan":
         return Text.assemble("Scan of ", plan.model, ": ", ("the whole table", "yellow"))
     way = ("the table", "cyan") if plan.index is None else (f"the {plan.index_kind} index {plan.index}", "cyan")

@@ -64,7 +64,7 @@ def _columns(answer: AnsweredQuestion) -> Iterator[Column]:
 
 
 def _fitting(columns: Iterator[Column], width: int) -> list[Column]:
-    """Return those that fit into the width, the last one cut if need be."""
+    """Return the texts that fit into the width, the last one cut if need be."""
     fitting: list[Column] = []
     for column in columns:
         left = width - sum(each.width + _GAP for each in fitting)
@@ -82,7 +82,7 @@ def _values(answer: AnsweredQuestion, names: Sequence[str]) -> Mapping[str, list
 
 
 def in_order(answer: AnsweredQuestion) -> list[Model]:
-    """Return whole items in the answer's order; those of a scan, which has none, in the order of their keys."""
+    """Return items in the order of the answer; those of a scan, which has none, in the order of their keys."""
     found: list[Model] = answer.found
     if answer.plan.operation != "Scan":
         return found
@@ -100,7 +100,7 @@ def _fields_by_interest(answer: AnsweredQuestion) -> list[str]:
 
 
 def _given(condition: Condition) -> Iterator[str]:
-    """Yield the attribute of which a condition says the value."""
+    """Yield the attributes whose value a condition fixes."""
     match condition:
         case Comparison(comparator="=", left=Path(attribute=attribute)):
             yield attribute
@@ -109,7 +109,7 @@ def _given(condition: Condition) -> Iterator[str]:
 
 
 def written(value: object) -> str:
-    """Return a value as a person would write it; times are UTC."""
+    """Return a value as text for people; times are in UTC."""
     match value:
         case None:
             return ""

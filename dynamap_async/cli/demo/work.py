@@ -23,7 +23,7 @@ _POLL_SECONDS: Final = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredQuestion:
-    """What a question gave, and what it took."""
+    """A question's answer, and what it cost."""
 
     question: Question
     plan: Plan

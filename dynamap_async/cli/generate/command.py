@@ -175,7 +175,7 @@ def check_items(
 
 
 def _most(place: Place, given: float | None, default: float) -> float:
-    """Return how many read units a sample may take."""
+    """Return the most read units that a sample may take."""
     return min(default, place.max_read_units or default) if given is None else given
 
 
@@ -247,14 +247,14 @@ def _existing(out: Path | None, *, merge: bool, force: bool) -> str | None:
 
 
 def _format(file: Path) -> None:
-    """Format a module as its project does, where ruff is there; a module that ruff refuses stays as it is."""
+    """Format a module with its project's ruff, if that is installed; leave a module that ruff refuses as it is."""
     ruff = shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
     if ruff is not None:
         subprocess.run([ruff, "format", "--quiet", str(file)], capture_output=True, check=False)  # noqa: S603 - ruff
 
 
 def _text_of(file: Path) -> str:
-    """Return the text of a module, with the line ends that it has."""
+    """Return the text of a module with its own line ends."""
     try:
         return file.read_bytes().decode("utf-8")
     except (OSError, ValueError) as error:
@@ -262,7 +262,7 @@ def _text_of(file: Path) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a module, with the line ends that its text has."""
+    """Write a module with the line ends that its text has."""
     try:
         file.write_bytes(text.encode("utf-8"))
     except OSError as error:
@@ -270,7 +270,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def _merge(design: "Design", existing: str, out: Path, table: str, *, no_values: bool, enums: bool, force: bool) -> str:
-    """Print what a module lacks, and add it with force; return what is to be told of it."""
+    """Print what a module lacks, and with ``--force`` add it; return the summary to print."""
     from dynamap_async.generate import merge_models
 
     try:

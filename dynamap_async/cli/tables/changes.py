@@ -292,7 +292,7 @@ async def verify(
 
 
 class _Wanted(NamedTuple):
-    """What is to be planned, as options say it."""
+    """The options that say what is to be planned."""
 
     names: list[str]
     period: str | None
@@ -303,7 +303,7 @@ class _Wanted(NamedTuple):
 
 
 def _source(wanted: _Wanted) -> _Wanted | Path:
-    """Return the file of a plan where it is named in the place of models; otherwise what is to be planned."""
+    """Return the plan's file if one is named in place of models; otherwise the options for a new plan."""
     if not (wanted.names and wanted.names[0].endswith(PLAN_ENDING)):
         return wanted
     [file, *others] = wanted.names
@@ -319,7 +319,7 @@ async def _planned(place: Place, wanted: _Wanted) -> "TablePlan":
 
 
 def _asked(place: Place, wanted: _Wanted) -> "tuple[Chosen, dict[str, Any]]":
-    """Return the models of a plan, and the other arguments of ``session.tables.plan``."""
+    """Return the models to plan for, and the other arguments of ``session.tables.plan``."""
     from dynamap_async.cli.tables.chosen import choose
     from dynamap_async.tables import PlanPrices
 
@@ -335,7 +335,7 @@ def _asked(place: Place, wanted: _Wanted) -> "tuple[Chosen, dict[str, Any]]":
 
 
 def _planning(place: Place, source: _Wanted | Path, *, expand: bool = False, contract: bool = False) -> Program:
-    """Return a program whose lines make or read a plan."""
+    """Return a program that makes or reads a plan."""
     from dynamap_async.tables import Tables
 
     program = Program(place)
@@ -375,7 +375,7 @@ def _show_apply(program: Program, named: dict[str, Any]) -> None:
 def _offline(
     place: Place, names: list[str] | None, period: str | None, delete_unknown_indexes: bool, against: list[Path]
 ) -> "TablePlan":
-    """Return the plan for the tables that files describe."""
+    """Return the plan for tables that are described in files."""
     from dynamap_async.cli.tables.chosen import choose
     from dynamap_async.tables import declared_tables, plan_of, read_description
 
@@ -400,7 +400,7 @@ def _offline(
 
 
 def _part(*, expand: bool, contract: bool) -> "Callable[[TablePlan], TablePlan]":
-    """Return what takes the part of a plan that options ask for."""
+    """Return the function that selects the part of a plan that options ask for."""
     if expand and contract:
         raise CommandError("--expand and --contract together are the whole plan: leave both out", Status.USAGE)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What a command is about."""
+    """The models and tables that a command is about."""
 
     catalog: Catalog
     """Everything that the modules declare."""
@@ -29,10 +29,9 @@ class Chosen:
 
 
 def choose(place: Place, names: list[str], period: str | None, *, all_periods: bool = False) -> Chosen:
-    """Return what is meant.
+    """Return the models and tables that names mean.
 
     Args:
-        place: names the modules.
         names: names of models and tables; none stands for all.
         period: a value of the field that tells the period, as text. Without it, models with one table for each period
             are left out, unless they are named.
@@ -70,12 +69,7 @@ def choose(place: Place, names: list[str], period: str | None, *, all_periods: b
 
 
 async def described(place: Place, chosen: Chosen) -> "TableDescription":
-    """Return the description of the one table that is meant.
-
-    Args:
-        place: where it is.
-        chosen: its models.
-    """
+    """Return the description of the one table that is chosen."""
     async with place.session() as session:
         return await session.tables.describe(chosen.declared[0], period=chosen.period)
 

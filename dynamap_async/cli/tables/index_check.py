@@ -99,7 +99,7 @@ def check_index(
 
 
 def _program(place: Place, chosen: "Chosen", name: str, own: str, named: dict[str, Any]) -> Program:
-    """Return a program that checks an index, which is named as on the command line."""
+    """Return a program that checks an index."""
     from dynamap_async.models import Index, Table
     from dynamap_async.tables import Tables
 

@@ -135,7 +135,7 @@ def _show_program(place: Place, chosen: "Chosen") -> None:
 
 
 async def _described(session: "Session", name: str) -> "TableDescription | None":
-    """Return what DynamoDB says of a table; None where it denies it, or the table has just gone."""
+    """Return DynamoDB's description of a table; None if access is denied, or the table was just deleted."""
     try:
         return await session.tables.describe_name(name)
     except (AccessDeniedError, ResourceNotFoundError):
@@ -159,7 +159,7 @@ def _facts(name: str, found: "TableDescription | None", owners: Sequence[str]) -
 
 
 def _everything(found: "TableDescription") -> dict[str, Any]:
-    """Return what there is to say of a table, for JSON."""
+    """Return all facts about a table, for JSON."""
     schema, settings = found.schema, found.settings
     indexes = [
         {
@@ -194,11 +194,7 @@ def _everything(found: "TableDescription") -> dict[str, Any]:
 
 
 def lines_of(found: "TableDescription") -> Iterator[str]:
-    """Yield what there is to say of a table.
-
-    Args:
-        found: the table.
-    """
+    """Yield the lines that describe a table."""
     schema = found.schema
     units = schema.throughput
     billed = f"{units.read:,} read and {units.write:,} write units" if units is not None else found.billing
@@ -218,7 +214,7 @@ def lines_of(found: "TableDescription") -> Iterator[str]:
 
 
 def _setting_lines(found: "TableDescription") -> Iterator[str]:
-    """Yield a line for each setting that the table has, and not every table."""
+    """Yield a line for each setting that differs from DynamoDB's default."""
     settings = found.settings
     limits = {"table": found.on_demand} | {each.name: each.on_demand for each in found.schema.global_indexes}
     for where, own in limits.items() if found.billing == "on-demand" else ():

@@ -17,18 +17,12 @@ _TO_THE_END: Final = "\x1b[K"
 
 
 class ProgressLines:
-    """Writes a line for each step that is sent or done, and tells now and then which ones are waited for.
+    """Writes a line for each step that is sent or done, and from time to time which steps are awaited.
 
     On a terminal, the line of what is waited for is written over each second; elsewhere there is one each 10 seconds.
     """
 
     def __init__(self, stream: TextIO, now: Callable[[], float]) -> None:
-        """Begin with nothing to tell.
-
-        Args:
-            stream: where to write.
-            now: the time in seconds.
-        """
         self._stream = stream
         self._now = now
         self._over = stream.isatty()
@@ -39,11 +33,7 @@ class ProgressLines:
         """Whether the last line may be written over."""
 
     def watch(self, progress: StepProgress) -> None:
-        """Record that a step came to another state.
-
-        Args:
-            progress: the step, and its state.
-        """
+        """Record and print a step's new state."""
         if progress.state == "planned":
             return
         step = _named(progress.step)
@@ -64,7 +54,7 @@ class ProgressLines:
                 self._write(f"{step}: {told}")
 
     def tell_waiting(self) -> None:
-        """Tell which steps are waited for, and for how long by now."""
+        """Print which steps are awaited, and for how long."""
         if not self._since:
             return
         began = min(self._since.values())
@@ -74,7 +64,7 @@ class ProgressLines:
 
     @asynccontextmanager
     async def told(self) -> AsyncGenerator[None]:
-        """Tell what is waited for as long as the block runs."""
+        """Print from time to time which steps are awaited while the block runs."""
 
         async def tell() -> None:
             while True:
@@ -104,7 +94,7 @@ class ProgressLines:
 
 
 def lines_on_stderr() -> ProgressLines:
-    """Return what tells the progress on standard error."""
+    """Return the progress lines on standard error."""
     return ProgressLines(sys.stderr, asyncio.get_running_loop().time)
 
 

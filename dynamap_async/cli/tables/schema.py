@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SchemaFormat(StrEnum):
-    """How tables are written."""
+    """The format in which tables are written."""
 
     CLOUDFORMATION = "cloudformation"
     TERRAFORM = "terraform"

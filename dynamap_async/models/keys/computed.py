@@ -69,7 +69,6 @@ class Computed:
 
         Args:
             values: field name -> value, after the change.
-            changed: the names of the parts.
 
         Raises:
             EncodeError: a value does not fit; the error names the model and the field.
@@ -79,13 +78,13 @@ class Computed:
 
 
 class ThreadDepth(threading.local):
-    """How many blocks of one kind this thread is inside of."""
+    """Counts how many blocks of one kind the current thread is inside of."""
 
     depth: int = 0
 
     @contextmanager
     def entered(self) -> Generator[None]:
-        """Be inside of one more."""
+        """Count one block more while the block runs."""
         self.depth += 1
         try:
             yield
@@ -97,7 +96,7 @@ _READING: Final = ThreadDepth()
 
 
 def reading() -> AbstractContextManager[None]:
-    """Take the keys of instances that are made as they are stored, whatever their parts say."""
+    """Return a block in which instances keep the computed keys that they are made with, as stored items do."""
     return _READING.entered()
 
 
@@ -110,7 +109,6 @@ def validator_of(namespace: Mapping[str, Any], computed_of: Callable[[type[Any]]
     """Return the validator, by attribute name, that computes the keys of a class body with templates.
 
     Args:
-        namespace: the class body.
         computed_of: model -> its computed keys.
     """
     if not has_templates(namespace):
@@ -126,11 +124,9 @@ def validator_of(namespace: Mapping[str, Any], computed_of: Callable[[type[Any]]
 
 
 def complete(item: BaseModel, computed: Computed, *, keep: bool) -> None:
-    """Give an instance the computed keys that it does not have, and judge those that it was given.
+    """Compute the computed keys that an instance does not have, and check those that it was given.
 
     Args:
-        item: a new instance.
-        computed: the model's computed keys.
         keep: whether the keys that it was given stand, as those of stored items do.
 
     Raises:
@@ -154,11 +150,10 @@ def complete(item: BaseModel, computed: Computed, *, keep: bool) -> None:
 
 
 def install(cls: type[Any], namespace: Mapping[str, Any], computed_of: Callable[[type[Any]], Computed | None]) -> None:
-    """Let a class with templates compute its keys again when a part is assigned, or a copy gets another value.
+    """Make a class with templates compute its keys again when a part is assigned, or a copy changes one.
 
     Args:
         cls: the class; what it says of assignment and copying itself stays. One without templates stays as it is.
-        namespace: its body.
         computed_of: model -> its computed keys.
     """
     if not has_templates(namespace):
@@ -246,7 +241,6 @@ def computed_of(
 
     Args:
         model: the class, complete.
-        fields: its fields.
         indexes: its index declarations, by attribute name.
 
     Raises:
@@ -317,7 +311,7 @@ def _part_problem(key: FieldPlan, part: FieldPlan, *, whether: bool) -> str | No
 
 
 def _coarser(part: TemplatePart, field: FieldPlan) -> str | None:
-    """Return what is wrong if the key has more of a time than its attribute, so that no condition would meet it."""
+    """Return the fault of a key that has more of a time than its attribute, which no condition could meet."""
     if part.format.label != "datetime":
         return None
     try:

@@ -25,16 +25,14 @@ class Parts:
 
     In place of the partition key's value alone it tells the whole key. Beside other values it tells the one in its
     place.
+
+    Args:
+        values: field name -> value, for all fields that the key is made of.
     """
 
     __slots__ = ("values",)
 
     def __init__(self, **values: Any) -> None:
-        """Create the parts of a key.
-
-        Args:
-            values: field name -> value, for all fields that the key is made of.
-        """
         self.values: Mapping[str, Any] = values
 
     def __repr__(self) -> str:
@@ -48,12 +46,11 @@ class Parts:
 
 
 def key_values_of(model: str, fields: Sequence[FieldPlan], values: Sequence[Any]) -> Sequence[Any]:
-    """Return a value for each field of a key, where some or all may be told by their parts.
+    """Return a value for each field of a key, some or all of which may be given by their parts.
 
     Args:
         model: the model's name, for messages.
         fields: the key's fields, partition key first.
-        values: what the program gave.
 
     Raises:
         OperationError: a part is missing, or none of the key.
@@ -120,9 +117,7 @@ def key_from_values(model: str, fields: Sequence[FieldPlan], values: Sequence[An
     """Return the wire key that the values make.
 
     Args:
-        model: the model's name, for messages.
         fields: the key's fields, partition key first.
-        values: one value for each.
 
     Raises:
         OperationError: there are too few or too many values.
@@ -149,7 +144,14 @@ Identity = Callable[[str, Any], str]
 
 
 class PlainKeys:
-    """The keys of one model's items."""
+    """The functions that return the keys of one model's items.
+
+    Args:
+        attributes: those of the table's key.
+        fields: the fields that they are, in the same order.
+        key: makes the key of any values.
+        as_given: whether the stored key is nothing else than the encoded values, one for each field.
+    """
 
     def __init__(
         self,
@@ -159,14 +161,6 @@ class PlainKeys:
         *,
         as_given: bool,
     ) -> None:
-        """Make the functions.
-
-        Args:
-            attributes: those of the table's key.
-            fields: the fields that they are, in the same order.
-            key: makes the key of any values.
-            as_given: whether the stored key is nothing else than the encoded values, one for each field.
-        """
         self._key: Final = key
         self._encoders: Final = [(field.stored, _key_encoder(field, number)) for number, field in enumerate(fields)]
         self._names: Final = tuple(each.name for each in attributes)
@@ -184,7 +178,7 @@ class PlainKeys:
         return {name: item[name] for name in self._names}
 
     def made(self, values: Sequence[Any]) -> WireKey | None:
-        """Return the key of values; None where they make none."""
+        """Return the key of values; None if they make none."""
         if not self._as_given or len(values) != len(self._encoders):
             return self._looked_at(values)
         try:
@@ -203,7 +197,7 @@ class PlainKeys:
 
 
 def _key_encoder(field: FieldPlan, number: int) -> Callable[[Any], AttributeValue]:
-    """Return the encoder of a part of a key, which checks what it makes."""
+    """Return the encoder of a part of a key, which checks its result."""
     encode = field.converter.encode
     role: KeyRole = "sort" if number else "partition"
     if fits_keys(field.converter):

@@ -41,7 +41,7 @@ _MONTHS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """How periods follow one another: each has a number, one more than that of the period before it."""
+    """Numbers the periods: each has the number of the one before it, plus one."""
 
     unit: str
     """``year``, ``month``, ``day`` or ``hour`` of a time, or ``number`` of an int, which is a period itself."""
@@ -62,7 +62,7 @@ class Calendar:
         return issubclass(self.kind, datetime)
 
     def exactly(self, value: Any) -> Any:
-        """Return a value as the field holds it: a date is its first moment where the field is a datetime."""
+        """Return a value in the field's type: a date becomes its first moment where the field is a datetime."""
         if self.of_datetimes and isinstance(value, date) and not isinstance(value, datetime):
             return datetime(value.year, value.month, value.day, tzinfo=UTC)
         return value
@@ -180,18 +180,11 @@ class Periods:
         return self.name(parts[self.field.name])
 
     def decoded(self, stored: AttributeValue) -> Any:
-        """Return the value of the field that is stored so."""
+        """Return the field's value from its stored form."""
         return self.field.converter.decode(stored)
 
     def numbers(self, low: Any, high: Any, *, low_inclusive: bool = True, high_inclusive: bool = True) -> range:
-        """Return the numbers of the periods that the values of a range lie in; see ``Calendar``.
-
-        Args:
-            low: the least value.
-            high: the greatest value.
-            low_inclusive: whether ``low`` itself belongs to the range.
-            high_inclusive: whether ``high`` itself belongs to the range.
-        """
+        """Return the numbers of the periods that the values of a range lie in; see ``Calendar``."""
         calendar = self.calendar
         assert calendar is not None, f"{self.field.name} has no order of periods"  # noqa: S101 - the caller looked
         try:
@@ -214,9 +207,7 @@ def periods_of(
 
     Args:
         model: the class, complete.
-        fields: its fields.
         table: its table, whose name is the pattern.
-        uniques: its unique constraints.
 
     Raises:
         ModelDefinitionError: the pattern is wrong, or the model has what does not go with several tables.
@@ -256,7 +247,7 @@ def periods_of(
 
 
 def _calendar(made: KeyTemplate, field: FieldPlan) -> Calendar | None:
-    """Return how the periods of a template follow one another, having checked that it makes names of tables."""
+    """Return the calendar of a template, checked to make valid table names."""
     part = made.parts[0]
     form, kind = part.format, bare(without_none(bare(field.annotation)))
     constant = part.before + made.tail

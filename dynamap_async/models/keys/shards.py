@@ -133,11 +133,10 @@ class Sharding(NamedTuple):
         return {"S": text[:-_SUFFIX]}
 
     def check_place(self, item: Mapping[str, AttributeValue], value: AttributeValue) -> None:
-        """Check that an item is in the shard in which it is looked for.
+        """Raise DecodeError for an item that is not in the shard in which its key is looked up.
 
         Args:
             item: its plain attributes.
-            value: the stored key.
 
         Raises:
             DecodeError: it is in another, so that no read by its key finds it.
@@ -160,18 +159,12 @@ class ShardedKeys:
     __slots__ = ("_model", "of")
 
     def __init__(self, model: str, keys: Iterable[Sharding]) -> None:
-        """Take the keys.
-
-        Args:
-            model: the model's name, for messages.
-            keys: how each is spread.
-        """
         self._model = model
         self.of: Mapping[str, Sharding] = {each.attribute: each for each in keys}
         """Stored name -> how the key is spread."""
 
     def added(self, plain: WireItem) -> WireItem:
-        """Return an item, or a key, with its partition keys as they are stored.
+        """Return an item or a key, with its partition keys in their stored form.
 
         Raises:
             EncodeError: a shard cannot be calculated, or the key would be too long.
@@ -185,7 +178,7 @@ class ShardedKeys:
         return found
 
     def placed(self, sharding: Sharding, value: AttributeValue, plain: Mapping[str, AttributeValue]) -> AttributeValue:
-        """Return one key as it is stored in an item with these plain attributes; errors are those of ``added``."""
+        """Return one key in the form that an item with these plain attributes has; errors are those of ``added``."""
         try:
             check_key_value(value, "partition")
             number = sharding.number(plain)
@@ -198,7 +191,7 @@ class ShardedKeys:
         return stored
 
     def removed(self, item: Mapping[str, AttributeValue]) -> Mapping[str, AttributeValue]:
-        """Return a stored item, or a part of one, with its partition keys as they are without shards.
+        """Return a stored item, or a part of one, with its partition keys in their plain form.
 
         Raises:
             DecodeError: a key has no shard, or is not in the one in which it is looked for.
@@ -221,7 +214,6 @@ def sharded_keys(model: type[BaseModel], fields: Mapping[str, FieldPlan], table:
 
     Args:
         model: the class, complete.
-        fields: its fields.
         table: its table, if it has one.
 
     Raises:
@@ -239,7 +231,7 @@ def sharded_keys(model: type[BaseModel], fields: Mapping[str, FieldPlan], table:
 
 
 def _check_family(model: type[BaseModel], fields: Mapping[str, FieldPlan], made: Mapping[str, Sharding]) -> None:
-    """Refuse other shards than those of a base, which finds and writes the items of the model by its own."""
+    """Refuse other shards than those of a base, through which items of the model are read and written too."""
     for base in bases_with_items(model):
         known = base.items.shards.of
         for name, inherited in base.fields.items():
@@ -289,7 +281,7 @@ def _sharding(
 
 
 def _counts(declared: Shards) -> tuple[int, ...] | str:
-    """Return the numbers of shards, the present one last; or what is wrong with them."""
+    """Return the numbers of shards, the present one last; or the fault in them."""
     given: tuple[object, ...] = (declared.count,) if declared.before is None else (declared.before, declared.count)
     counts: list[int] = []
     for each in given:
@@ -364,7 +356,7 @@ def _source(
 
 
 def _telling(fields: Mapping[str, FieldPlan], table: TableSchema, found: FieldPlan) -> FieldPlan | None:
-    """Return the key of the table whose template tells a field, so that whoever knows an item's key knows it."""
+    """Return the key whose template contains a field, so that an item's key tells the field's value."""
     for each in fields.values():
         if each.stored in table.keys.names and each.template is not None and found.name in each.template.readable:
             return each

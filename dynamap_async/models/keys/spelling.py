@@ -39,7 +39,7 @@ these alone are so, but for UUIDs in capitals."""
 
 
 class KeySpelling:
-    """Finds the instances of one model whose keys are stored in another form than the library writes."""
+    """Finds the instances whose stored keys have another spelling than the library would write."""
 
     def __init__(self, model: type[BaseModel], fields: Sequence[FieldPlan]) -> None:
         self._fields: Final = fields
@@ -48,16 +48,11 @@ class KeySpelling:
         self._all_framed: Final = len(frames) == len(fields)
 
     def others(self, page: Sequence[BaseModel], items: Sequence[WireItem]) -> Sequence[int]:
-        """Return the positions of such instances in a page.
-
-        Args:
-            page: the instances.
-            items: the stored items.
-        """
+        """Return the positions of such instances in a page."""
         return [at for at, made in enumerate(page) if self._differs(vars(made), items[at])]
 
     def is_usual(self, values: Sequence[Mapping[str, Any]]) -> bool:
-        """Return whether the keys of a page are surely as the library writes them.
+        """Return whether all keys of a page are certainly spelled as the library writes them.
 
         Args:
             values: what each instance was made of: field name -> decoded value.
@@ -94,7 +89,6 @@ def key_spelling(model: type[BaseModel], key: Sequence[FieldPlan]) -> KeySpellin
     """Return what finds such instances; None for a model whose keys have one form.
 
     Args:
-        model: the class.
         key: the fields of the table's key.
     """
     fields = [field for field in key if not _in_one_form(model, field)]
@@ -102,7 +96,7 @@ def key_spelling(model: type[BaseModel], key: Sequence[FieldPlan]) -> KeySpellin
 
 
 def _looks(width: int, marks: Sequence[tuple[int, str]]) -> tuple[Callable[[str], Any], tuple[str, ...]]:
-    """Return what gives of joined texts all that stands at the marks, and what stands there in one text."""
+    """Return two functions: of joined texts, what stands at the marks; and of one text, what stands there."""
     return itemgetter(*[slice(at, None, width) for at, _ in marks]), tuple([mark for _, mark in marks])
 
 

@@ -81,7 +81,7 @@ class PartFormat:
 
 
 def _places(picture: str, *, digits: str = "0123456789") -> tuple[str, ...]:
-    """Return the characters of each place of a text like this, in which 0 stands for any digit."""
+    """Return the characters of each place of a text like this one, in which 0 stands for any digit."""
     return tuple(digits if each == "0" else each for each in picture)
 
 
@@ -177,7 +177,7 @@ def _pad(value: float | Decimal, form: str, digits: int, decimals: int, *, signe
 
 
 def _nearest(kind: type[Any], value: Any, *, limits: tuple[int, int], decimals: int, up: bool, itself: bool) -> Any:
-    """Return the nearest number that a padded form has room for; None where there is none on that side."""
+    """Return the nearest number that a padded form can write; None if there is none on that side."""
     number, (least, greatest) = Decimal(number_text(_checked(kind, value))), limits
     shifted = _EXACT.scaleb(number, decimals)
     scaled = int(shifted.to_integral_value(ROUND_CEILING if up else ROUND_FLOOR))
@@ -430,7 +430,7 @@ def _as_stored_number(stored: StoredForm, form: str) -> PartFormat:
 
 
 def _content(stored: StoredForm, value: Any) -> Any:
-    """Return what a stored form makes of a value."""
+    """Return what a stored form converts a value to."""
     try:
         content = stored.encode(value)
     except EncodeError:

@@ -23,7 +23,7 @@ _DIGITS: Final = frozenset(string.digits)
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Text of which each place has one of a few characters; a constant where it is one."""
+    """A text with a few possible characters at each place; a constant where there is one for each."""
 
     characters: tuple[frozenset[str], ...]
 
@@ -69,7 +69,7 @@ class PlainNumber:
 
 @dataclass(frozen=True, slots=True)
 class FreeText:
-    """Any text, with what ends it: the first place where that stands."""
+    """Any text up to the first place where what ends it stands."""
 
     end: str = ""
     """What ends it; empty for the end of the key."""
@@ -91,13 +91,13 @@ Piece: TypeAlias = Places | OneOf | PlainNumber | FreeText
 
 @dataclass(frozen=True)  # without slots, for the pattern that is compiled once
 class Shape:
-    """What texts a key attribute may have."""
+    """The texts that a key attribute may have."""
 
     pieces: tuple[Piece, ...]
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What tells whether a text has the shape."""
+        """The regular expression that matches texts of the shape."""
         return re.compile("".join(each.regex for each in self.pieces), re.DOTALL)
 
     def holds(self, text: str) -> bool:
@@ -113,7 +113,6 @@ def shape_of(template: KeyTemplate, *, known: Mapping[str, str] | None = None, s
     """Return the shape of the keys that a template makes.
 
     Args:
-        template: the template.
         known: field name -> text, of parts whose text is known.
         suffix: what follows the key as it is stored.
     """
@@ -139,14 +138,14 @@ def _pieces(part: TemplatePart) -> Iterable[Piece]:
 
 
 class _Step(NamedTuple):
-    """A way from one state of an automaton to another: by one of some characters, or by any other than these."""
+    """A transition between two states of an automaton: on some characters, or on all but these."""
 
     characters: frozenset[str]
     others: bool
     target: int
 
     def takes(self, character: str) -> bool:
-        """Return whether it is a way for a character."""
+        """Return whether a character takes the transition."""
         return (character in self.characters) is not self.others
 
 
@@ -237,7 +236,7 @@ class _Automaton:
 
 
 def common_text(one: Shape, other: Shape) -> str | None:
-    """Return a short text that both shapes hold, with values in it rather than without; None if there is none."""
+    """Return a short text that has both shapes, preferably with values in it; None if there is none."""
     return _common(map(_filled, one.pieces), map(_filled, other.pieces)) or _common(one.pieces, other.pieces)
 
 

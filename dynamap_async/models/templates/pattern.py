@@ -14,7 +14,7 @@ class PatternError(ValueError):
 
 
 class OnlyWhen(NamedTuple):
-    """A field that has to have one of some values, so that there is a key."""
+    """A field that must have one of some values for there to be a key."""
 
     field: str
     """The field's name."""

@@ -18,12 +18,12 @@ _SURROGATES: Final = range(0xD800, 0xE000)
 
 
 def just_after(text: str) -> str:
-    """Return the first text behind this one."""
+    """Return the first text that sorts after this one."""
     return text + "\0"
 
 
 def after_all(text: str) -> str | None:
-    """Return the first text behind all that begin with this one; None if there is none."""
+    """Return the first text that sorts after all that begin with this one; None if there is none."""
     stem = text.rstrip(_LAST)
     if not stem:
         return None
@@ -32,7 +32,7 @@ def after_all(text: str) -> str | None:
 
 
 def before(text: str) -> str:
-    """Return a text before this one, and behind all others that stand before it and are written by anyone."""
+    """Return a text that sorts before this one, and after all that anyone would write before it."""
     if not text:
         return text
     previous = ord(text[-1]) - 1
@@ -52,18 +52,18 @@ def can_escape(separator: str) -> bool:
 
 
 class Escaping(NamedTuple):
-    """Keeps the first character of a separator out of values."""
+    """Keeps the first character of a separator out of values by escaping it."""
 
     first: str
 
     def escaped(self, text: str) -> str:
-        """Return a text without the character."""
+        """Return a text with the character escaped."""
         if _SIGN not in text and self.first not in text:
             return text
         return "".join(_hex(each) if each in (_SIGN, self.first) else each for each in text)
 
     def plain(self, text: str) -> str:
-        """Return the text that was escaped; raises ValueError if this is none."""
+        """Return the unescaped text; raises ValueError if it was not written by ``escaped``."""
         found = unquote(text, errors="strict")
         if self.escaped(found) != text:
             raise ValueError(f"{text!r} is not escaped text")
@@ -95,7 +95,7 @@ class TemplatePart(NamedTuple):
 
     @property
     def closes(self) -> bool:
-        """Whether what follows in the key leaves the order of the parts' values alone."""
+        """Whether the text that follows in the key leaves the order of the part's values as it is."""
         form = self.format
         if form.width is not None or (self.last and not self.closing):
             return True
@@ -139,7 +139,7 @@ class TemplatePart(NamedTuple):
 
 
 class KeyTemplate(NamedTuple):
-    """How the text of a key is made of fields."""
+    """How the text of a key is made from fields."""
 
     pattern: str
     parts: tuple[TemplatePart, ...]
@@ -163,12 +163,12 @@ class KeyTemplate(NamedTuple):
         return tuple(dict.fromkeys((*self.names, *(each.field for each in self.when))))
 
     def excludes(self, values: Mapping[str, Any]) -> bool:
-        """Return whether there is no key for what is known of an item: field name -> value."""
+        """Return whether ``when=`` allows no key for what is known of an item: field name -> value."""
         return any(each.field in values and not each.is_met_by(values[each.field]) for each in self.when)
 
     @property
     def breaks_order(self) -> tuple[str, ...]:
-        """The parts that disturb the order of keys.
+        """The parts because of which keys do not sort as the values do.
 
         Their texts do not sort as their values do, or their widths vary, so that what follows them compares too early:
         "Ann#b" stands after "Ann Lee#a". Without such parts keys have the order of the values, part by part.
@@ -185,7 +185,7 @@ class KeyTemplate(NamedTuple):
         return self.parts[self.names.index(name)]
 
     def build(self, values: Mapping[str, Any]) -> str | None:
-        """Return the key of these values: field name -> value; None if one is None or missing, or there is no key.
+        """Return the key of field name -> value; None if a value is None or missing, or ``when=`` allows no key.
 
         Raises:
             EncodeError: a value does not fit; the error names its field.
@@ -221,7 +221,7 @@ class KeyTemplate(NamedTuple):
         return values
 
     def _taken(self, part: TemplatePart, rest: str, text: str) -> tuple[str, str]:
-        """Return the text of a part, and what follows it."""
+        """Return the text of a part at the beginning of a text, and the rest."""
         if not rest.startswith(part.before):
             raise self._foreign(text, f"{part.before!r} is missing before {part.name}")
         start = len(part.before)
@@ -271,12 +271,9 @@ class KeyTemplate(NamedTuple):
         exclusive bound counts as inclusive.
 
         Args:
-            leading: as for ``prefix``.
             name: the part that follows them.
             low: the least value; None for no bound.
             high: the greatest value; None for no bound.
-            low_inclusive: whether ``low`` itself belongs to the range.
-            high_inclusive: whether ``high`` itself belongs to the range.
 
         Returns:
             Two texts; one is None where nothing bounds the keys on that side.
@@ -308,7 +305,6 @@ def make_template(
     """Return the template.
 
     Args:
-        declared: what the model says.
         types: field name -> type, of all fields that the pattern names.
         stored: field name -> stored form, of those that have another than the usual one.
 

@@ -36,7 +36,7 @@ from dynamap_async.request import Request
 from dynamap_async.testing import Engine, LocalEngine, NativeEngine, VirtualClockLoop
 from dynamap_async.testing.native_program import EXECUTABLE, find_program
 
-ON_VIRTUAL_CLOCK = ("tests/concurrency", "tests/unit/session")
+ON_VIRTUAL_CLOCK = ("tests/concurrency", "tests/unit/session", "tests/unit/stored")
 """Folders in which every asynchronous test is marked ``virtual_clock``."""
 
 LOOP = "DYNAMAP_LOOP"

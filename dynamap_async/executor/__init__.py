@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dynamap_async.executor.executor import Executor
     from dynamap_async.executor.gather import gather_all
     from dynamap_async.executor.ledger import is_async, name_of
-    from dynamap_async.executor.pages import MergedPages, Pages, RawPage, SegmentPages
+    from dynamap_async.executor.pages import MergedPages, Pages, RawPage, SegmentPages, SeparateReads
 
 __all__ = [
     "Account",
@@ -29,6 +29,7 @@ __all__ = [
     "Pages",
     "RawPage",
     "SegmentPages",
+    "SeparateReads",
     "deadline_now",
     "gather_all",
     "innermost",
@@ -50,7 +51,7 @@ _HOMES: Final = {
     "executor": "Executor",
     "gather": "gather_all",
     "ledger": "is_async name_of",
-    "pages": "MergedPages Pages RawPage SegmentPages",
+    "pages": "MergedPages Pages RawPage SegmentPages SeparateReads",
 }
 """Module -> the names that are imported from it when they are used first."""
 

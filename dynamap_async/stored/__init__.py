@@ -1,6 +1,7 @@
 """Many items in wire form: read page by page, and written, in bounded memory. Knows no models.
 
-``flow`` sends the requests of a call for many items; ``parts`` are what it sends.
+``scans`` reads the items of a table, and ``deletions`` removes items. ``flow`` sends the requests of a call for many
+items; ``parts`` and ``writes`` are what it sends.
 """
 
 from __future__ import annotations
@@ -10,14 +11,32 @@ from typing import TYPE_CHECKING, Final
 from dynamap_async.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from dynamap_async.stored.deletions import Deletions, WatchDeletions
     from dynamap_async.stored.flow import Flow
     from dynamap_async.stored.parts import BulkChunk, ChunkPart, ItemRequest
+    from dynamap_async.stored.scans import StoredPages, TableScan, whole_item
+    from dynamap_async.stored.writes import WriteChunk, delete_entries
 
-__all__ = ["BulkChunk", "ChunkPart", "Flow", "ItemRequest"]
+__all__ = [
+    "BulkChunk",
+    "ChunkPart",
+    "Deletions",
+    "Flow",
+    "ItemRequest",
+    "StoredPages",
+    "TableScan",
+    "WatchDeletions",
+    "WriteChunk",
+    "delete_entries",
+    "whole_item",
+]
 
 _HOMES: Final = {
+    "deletions": "Deletions WatchDeletions",
     "flow": "Flow",
     "parts": "BulkChunk ChunkPart ItemRequest",
+    "scans": "StoredPages TableScan whole_item",
+    "writes": "WriteChunk delete_entries",
 }
 """Module -> the names that are imported from it when they are used first."""
 

@@ -35,6 +35,8 @@ Done = Callable[[ItemRequest[OperationT], asyncio.Future[Body]], None]
 
 DoneChunk = Callable[[Any, asyncio.Future[Body]], None]
 
+LeftOver = Callable[[Sequence[ItemRequest[OperationT]]], None]
+
 
 class Flow(Generic[OperationT]):
     """Requests on their way, bounded in number and size."""
@@ -46,6 +48,7 @@ class Flow(Generic[OperationT]):
         together: int,
         done: Done[OperationT],
         done_chunk: DoneChunk = lambda chunk, future: None,
+        left_over: LeftOver[OperationT] | None = None,
     ) -> None:
         """Create it with nothing under way.
 
@@ -54,11 +57,14 @@ class Flow(Generic[OperationT]):
             together: how many requests share a call.
             done: called with each request and its settled future, in the order of the answers; not for cancelled ones.
             done_chunk: the same, called with chunks that were answered, or given up, as a whole.
+            left_over: called with what the answer to a chunk has left over, on a table that is held to a rate, where a
+                call of a few costs nearly as much as a full one; the flow forgets these. None to have them sent again.
         """
         self.executor: Final = executor
         self.together: Final = together
         self._done = done
         self._done_chunk = done_chunk
+        self._left_over = left_over
         self._paced: Final = _PACED_CALLS * together
         self._prepared: list[ItemRequest[OperationT] | ChunkPart] = []
         self._origins: list[Origin] = []
@@ -228,6 +234,15 @@ class Flow(Generic[OperationT]):
         for asked, future in zip(chunk.singles, futures, strict=True):
             self._outstanding[future] = asked
             future.add_done_callback(self._settled)
+        if self._left_over is not None:
+            # Whoever takes it apart answers those that are done, and then gives way.
+            self._loop.call_soon(self._give_back, self._left_over, chunk, futures)
+
+    def _give_back(self, take: LeftOver[OperationT], chunk: BulkChunk, futures: Sequence[asyncio.Future[Body]]) -> None:
+        """Give back what the answer to a chunk has left over. Where nothing was done, it waits out its backoff."""
+        done = [each for each in futures if each.done() and not each.cancelled() and each.exception() is None]
+        if done and self.executor.is_paced(chunk.asked.table):
+            take([asked for asked, future in zip(chunk.singles, futures, strict=True) if future.cancel()])
 
     def _chunk_settled(self, chunk: BulkChunk, future: asyncio.Future[Body]) -> None:
         del self._chunks[chunk]

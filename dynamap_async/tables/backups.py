@@ -29,6 +29,7 @@ from dynamap_async.models import KeyValue, Model, Table
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema
+from dynamap_async.stored import StoredPages, TableScan, whole_item
 from dynamap_async.tables.applying import Applying, check_nothing
 from dynamap_async.tables.asked_settings import full_description
 from dynamap_async.tables.comparison import plan_of
@@ -374,15 +375,11 @@ class Backups:
 
     async def _count(self, table: str) -> int:
         """Return how many items a table has."""
-        items, after = 0, dict[str, Any]()
-        while True:
-            body = {"TableName": table, "Select": "COUNT", **after}
-            page = await self._executor.send(Request(operation="Scan", body=body, table=table))
-            items += int(page["Count"])
-            last = page.get("LastEvaluatedKey") or None  # an empty one is the end as well
-            if last is None:
-                return items
-            after = {"ExclusiveStartKey": last}
+        scan = TableScan(table, (), {"Select": "COUNT"})
+        async with StoredPages(self._executor.segment_pages, scan, whole_item) as pages:
+            while await pages.next_page():
+                pass
+        return pages.count
 
     def _schema(self, model: type[Model] | Table, period: KeyValue | None) -> TableSchema:
         [schema] = merged_tables((model,), self._names, period)

@@ -6,11 +6,9 @@ from typing import Final
 
 from dynamap_async.executor import Executor, reported_units
 from dynamap_async.schema import IndexSchema, TableSchema
+from dynamap_async.stored import StoredPages, TableScan
 from dynamap_async.tables.index_reports import IndexReport, Unfit, unfit
-from dynamap_async.tables.requests import key_scan_request
-from dynamap_async.transport import UNREADABLE, unreadable
-from dynamap_async.turns import WorkPace
-from dynamap_async.wire import WireKey
+from dynamap_async.wire import Body, WireItem, WireKey
 
 _EXAMPLES: Final = 20
 
@@ -26,37 +24,34 @@ async def check_index(
         index: the index, which the table need not have yet.
         max_read_units: how many read units to spend; the last page may exceed it. None for no bound.
     """
-    items, read_units = 0, 0.0
-    start: WireKey | None = None
+    read_units = 0.0
     left_out: dict[Unfit, int] = {}
     examples: dict[Unfit, list[WireKey]] = {}
-    pace = WorkPace(1)
-    while True:
-        request = key_scan_request(table, start, others=index.keys.names, ReturnConsumedCapacity="TOTAL")
-        answer = await executor.send(request)
-        pace.begin()
-        for item in answer["Items"]:
-            items += 1
-            try:
-                reason = unfit(index, item)
-            except UNREADABLE as error:
-                unreadable(error, request, (item,))
-            if reason is not None:
-                left_out[reason] = left_out.get(reason, 0) + 1
-                if len(kept := examples.setdefault(reason, [])) < _EXAMPLES:
-                    kept.append(table.keys.key_of(item))
-            if pace.is_over(1):  # a page of small items takes long
-                await pace.pause()
+
+    def is_enough(answer: Body) -> bool:
+        nonlocal read_units
         read_units += reported_units(answer) or 0.0
-        start = answer.get("LastEvaluatedKey") or None  # an empty one is the end as well
-        if start is None or (max_read_units is not None and read_units >= max_read_units):
-            return IndexReport(
-                table=table.name,
-                index=index.name,
-                items=items,
-                fits=items - sum(left_out.values()),
-                left_out=left_out,
-                examples={why: tuple(keys) for why, keys in examples.items()},
-                read_units=read_units,
-                is_complete=start is None,
-            )
+        return max_read_units is not None and read_units >= max_read_units
+
+    def look(item: WireItem) -> tuple[Unfit | None, WireItem]:
+        return unfit(index, item), item
+
+    others = index.keys.names
+    scan = TableScan.of_keys(table.name, table.keys.names, others=others, ReturnConsumedCapacity="TOTAL")
+    async with StoredPages(executor.segment_pages, scan, look, is_enough=is_enough) as pages:
+        while await pages.next_page():
+            async for reason, item in pages:
+                if reason is not None:
+                    left_out[reason] = left_out.get(reason, 0) + 1
+                    if len(kept := examples.setdefault(reason, [])) < _EXAMPLES:
+                        kept.append(table.keys.key_of(item))
+    return IndexReport(
+        table=table.name,
+        index=index.name,
+        items=pages.count,
+        fits=pages.count - sum(left_out.values()),
+        left_out=left_out,
+        examples={why: tuple(keys) for why, keys in examples.items()},
+        read_units=read_units,
+        is_complete=pages.is_complete,
+    )

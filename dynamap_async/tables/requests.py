@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
@@ -23,7 +23,7 @@ from dynamap_async.schema import (
 )
 from dynamap_async.tables.setting_requests import create_members, read_others, read_settings, tags_to_wire
 from dynamap_async.transport import UNREADABLE, damaged
-from dynamap_async.wire import Body, WireKey
+from dynamap_async.wire import Body
 
 BillingMode: TypeAlias = Literal["on-demand", "provisioned"]
 
@@ -168,29 +168,6 @@ def list_request(after: str | None) -> Request:
     """
     body: dict[str, Any] = {} if after is None else {"ExclusiveStartTableName": after}
     return Request(operation="ListTables", body=body, table="", resendable=True)
-
-
-def key_scan_request(
-    table: TableSchema, start: WireKey | None, *, others: Iterable[str] = (), **members: object
-) -> Request:
-    """Return the request that reads the keys of a page of items.
-
-    Args:
-        table: the table, by its full name.
-        start: the key to go on after; None for the first page.
-        others: the names of attributes that are read besides.
-        members: what the request says besides.
-    """
-    aliases = {f"#k{number}": name for number, name in enumerate(dict.fromkeys((*table.keys.names, *others)))}
-    body: dict[str, Any] = {
-        "TableName": table.name,
-        **members,
-        "ProjectionExpression": ", ".join(aliases),
-        "ExpressionAttributeNames": aliases,
-    }
-    if start is not None:
-        body["ExclusiveStartKey"] = start
-    return Request(operation="Scan", body=body, table=table.name, required=frozenset(table.keys.names))
 
 
 def definitions(types: Mapping[str, str]) -> list[dict[str, str]]:

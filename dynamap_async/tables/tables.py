@@ -18,6 +18,7 @@ from dynamap_async.operations import own_table
 from dynamap_async.planning import Context, TableNames
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput, check_tag_names, check_tags
+from dynamap_async.stored import WatchDeletions
 from dynamap_async.tables.apply_lock import apply_locked
 from dynamap_async.tables.applying import AppliedPlan, Applying, Watch, check_nothing, check_plan
 from dynamap_async.tables.asked_settings import ATTACHED, begin_recovery, full_description, list_tags, unless_denied
@@ -57,7 +58,7 @@ from dynamap_async.tables.setting_steps import asked_settings, settings_to_ask
 from dynamap_async.tables.table_plan import HazardCode, TablePlan, TableStep
 from dynamap_async.tables.throughput_changes import update_throughput
 from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
-from dynamap_async.tables.truncation import Truncation, WatchTruncation, check_truncation, truncate
+from dynamap_async.tables.truncation import Truncation, check_truncation, truncate
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
 
@@ -503,7 +504,7 @@ class Tables:
         /,
         *,
         force: bool = False,
-        watch: WatchTruncation | None = None,
+        watch: WatchDeletions | None = None,
         period: KeyValue | None = None,
     ) -> Truncation:
         """Delete all items of the model's table, of whatever model and writer; the table and its settings stay.

@@ -68,9 +68,9 @@ def truncate(
     found = run(described(place, chosen))
     name = found.schema.name
     if dry_run:
-        from dynamap_async.tables.truncation import scan_request
+        from dynamap_async.tables.truncation import scan_of
 
-        show(f"Scan {json.dumps(scan_request(found.schema, None).body)}")
+        show(f"Scan {json.dumps(scan_of(found.schema).request(None).body)}")
         show("# BatchWriteItem for each 25 items that are read, with a DeleteRequest for each")
         return
     if found.is_protected and not force:

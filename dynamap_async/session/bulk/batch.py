@@ -25,8 +25,8 @@ from dynamap_async.session.bulk.item_chunks import (
     PlainDeletesByKey,
     PlainPuts,
     PlainWrite,
+    PlainWriteChunk,
     PlainWriting,
-    WriteChunk,
 )
 from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
@@ -240,7 +240,7 @@ class Batch(EnteredByAsyncWith):
         except Exception as error:  # noqa: BLE001 - whatever it is, it is that item's own, and told at the end
             self._failures.append(ItemFailure(asked.position, asked.subject, error))
 
-    def _note_chunk(self, chunk: WriteChunk, future: asyncio.Future[Body]) -> None:
+    def _note_chunk(self, chunk: PlainWriteChunk, future: asyncio.Future[Body]) -> None:
         self._done += chunk.size
         error = future.exception()
         if isinstance(error, Exception):

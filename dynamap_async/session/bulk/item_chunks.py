@@ -6,7 +6,7 @@ A write is plain if nothing has to be awaited, asked of the stored item, or give
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final, cast
 
 import orjson
@@ -18,8 +18,8 @@ from dynamap_async.operations.put import indexes_without, put_of_encoded
 from dynamap_async.planning import subclass_definitions
 from dynamap_async.request import Request
 from dynamap_async.session.runner import Runner
-from dynamap_async.stored import BulkChunk, ChunkPart, ItemRequest
-from dynamap_async.wire import Body, WireKey
+from dynamap_async.stored import ChunkPart, ItemRequest, WriteChunk, delete_entries
+from dynamap_async.wire import WireKey
 
 
 class PlainWrite(ChunkPart):
@@ -64,9 +64,9 @@ class PlainWrite(ChunkPart):
         operation = self.how.operation(self)
         return ItemRequest(self.position, self.subject, operation, operation.request(self.how.context))
 
-    def chunk(self, parts: Sequence[Any]) -> WriteChunk:
+    def chunk(self, parts: Sequence[Any]) -> PlainWriteChunk:
         """Return the chunk of this write and others of its group."""
-        return WriteChunk(parts)
+        return PlainWriteChunk(parts)
 
 
 class PlainWrites(ABC):
@@ -170,7 +170,7 @@ class PlainDeletes(PlainWrites):
 
     def entries(self, writes: Sequence[PlainWrite]) -> Any:
         """Return what a call says of several."""
-        return [{"DeleteRequest": {"Key": write.key}} for write in writes]
+        return delete_entries([write.key for write in writes])
 
 
 class PlainDeletesByKey(PlainDeletes):
@@ -185,24 +185,20 @@ class PlainDeletesByKey(PlainDeletes):
         return delete_of_key(self.definition, write.key, None)
 
 
-class WriteChunk(BulkChunk):
+class PlainWriteChunk(WriteChunk):
     """So many writes as fill a call."""
 
-    __slots__ = ("asked", "identities", "json_bytes", "size", "writes")
+    __slots__ = ("json_bytes", "writes")
 
     def __init__(self, writes: Sequence[PlainWrite]) -> None:
-        """Take the writes, of distinct items."""
+        """Make the chunk of writes of distinct items."""
+        super().__init__(writes[0].how.asked, [write.identity for write in writes])
         self.writes: Sequence[PlainWrite] = writes
-        self.asked: Request = writes[0].how.asked
-        self.size: int = len(writes)
         self.json_bytes: int = sum([write.json_bytes for write in writes])
-        self.identities: Collection[str] = [write.identity for write in writes]
 
-    def call(self) -> Request:
-        """Return the BatchWriteItem request."""
-        table = self.asked.table
-        body = {"RequestItems": {table: self.writes[0].how.entries(self.writes)}}
-        return Request(operation="BatchWriteItem", body=body, table=table, writes=True)
+    def entries(self) -> Any:
+        """Return what the call says of the items, in order."""
+        return self.writes[0].how.entries(self.writes)
 
     def take_apart(self) -> list[ItemRequest[Any]]:
         """Return the PutItem or DeleteItem request of each item."""
@@ -211,10 +207,6 @@ class WriteChunk(BulkChunk):
     def is_in_all_indexes(self) -> bool:
         """Return whether all items have entries in all global indexes, as far as can be told."""
         return all(write.how.is_in_all_indexes(write) for write in self.writes)
-
-    def takes(self, answer: Body) -> bool:
-        """Return whether no item is left over."""
-        return not answer.get("UnprocessedItems")
 
     def acknowledged(self) -> None:
         """Record that it was carried out."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dynamap_async.executor.executor import Executor
     from dynamap_async.executor.gather import gather_all
     from dynamap_async.executor.ledger import is_async, name_of
-    from dynamap_async.executor.pages import MergedPages, Pages, RawPage, SegmentPages, SeparateReads
+    from dynamap_async.executor.pages import MergedPages, Missing, Pages, RawPage, SegmentPages, SeparateReads
 
 __all__ = [
     "Account",
@@ -26,6 +26,7 @@ __all__ = [
     "Executor",
     "Limits",
     "MergedPages",
+    "Missing",
     "Pages",
     "RawPage",
     "SegmentPages",
@@ -51,7 +52,7 @@ _HOMES: Final = {
     "executor": "Executor",
     "gather": "gather_all",
     "ledger": "is_async name_of",
-    "pages": "MergedPages Pages RawPage SegmentPages SeparateReads",
+    "pages": "MergedPages Missing Pages RawPage SegmentPages SeparateReads",
 }
 """Module -> the names that are imported from it when they are used first."""
 

@@ -14,7 +14,6 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError
 from dynamap_async.generate.names import text_shape
 from dynamap_async.models import Definition, FieldPlan, Model, definition_of
-from dynamap_async.native import plain
 from dynamap_async.wire import WireItem
 
 _MOST: Final = 10
@@ -66,8 +65,7 @@ def check_items(
     seconds = (datetime.now(UTC) if now is None else now).timestamp()
     definitions = {model: definition_of(model) for model in models}
     seen: dict[type[Model], tuple[int, set[str]]] = {model: (0, set()) for model in models}
-    for given in items:
-        item = plain(given)
+    for item in items:
         model, is_ours = _model_of(item, definitions)
         if model is None:
             problems = [] if is_ours else [("", "", "no model takes this kind of item")]

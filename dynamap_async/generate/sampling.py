@@ -18,6 +18,8 @@ from dynamap_async.operations import SingleRequest
 from dynamap_async.operations.library_table import OWN_TABLE_NAME
 from dynamap_async.request import Request, identity_of
 from dynamap_async.schema import IndexSchema, OnDemand, TableSettings
+from dynamap_async.session import runner_of
+from dynamap_async.stored import StoredPages, TableScan, whole_item
 from dynamap_async.tables.requests import TableDescription, description_of
 from dynamap_async.tables.setting_requests import is_own_tag, read_recovery
 from dynamap_async.wire import Body, WireItem
@@ -226,15 +228,20 @@ class _SamplePages:
 
     async def read_from_the_beginning(self) -> None:
         """Read page after page, to the end of a small table."""
-        start: dict[str, Any] = {}
-        while not self._is_enough:
-            last = (await self._read(Limit=min(self._sample, 1_000), **start)).get("LastEvaluatedKey")
-            if not last:
-                self.complete = True
-                return
-            if self._described.item_count == 0 and len(self.items) >= _PAGE:
-                return  # not small: nobody had counted its items
-            start = {"ExclusiveStartKey": last}
+        schema = self._described.schema
+        members = {"ReturnConsumedCapacity": "TOTAL", "Limit": min(self._sample, 1_000)}
+        scan = TableScan(schema.name, schema.keys.names, members)
+
+        def is_enough(answer: Body) -> bool:
+            self._keep(answer)
+            not_small = self._described.item_count == 0 and len(self.items) >= _PAGE  # nobody had counted its items
+            return self._is_enough or not_small
+
+        executor = runner_of(self._session).executor
+        async with StoredPages(executor, scan, whole_item, is_enough=is_enough) as pages:
+            while await pages.next_page():
+                pass
+        self.complete = pages.is_complete
 
     async def _read_from_random_places(self, chance: random.Random, until: int) -> None:
         """Read a page of random segments until there are enough items. An empty one costs half a unit."""
@@ -309,6 +316,11 @@ class _SamplePages:
         """Read a page, keep its items, and return it."""
         request = TableRequest(operation, self._table, ReturnConsumedCapacity="TOTAL", **body)
         answer = await self._session.execute(request)
+        self._keep(answer)
+        return answer
+
+    def _keep(self, answer: Body) -> None:
+        """Keep the items of a page, and count what it took."""
         units = float(answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)) or 0.5
         self.read_units += units
         self._left -= units
@@ -320,7 +332,6 @@ class _SamplePages:
                 self.items[identity_of(self._table, keys.key_of(plain))] = plain
         if self._watch is not None:
             self._watch(len(self.items), self.read_units)
-        return answer
 
 
 def _segments_of(count: int) -> int:

@@ -7,16 +7,14 @@ looked at. Between two steps nothing is under way but reads of further pages, wh
 
 from __future__ import annotations
 
-import asyncio
 import warnings
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final, Self
 
 from dynamap_async.capacity import write_charge
 from dynamap_async.codec import decode_any, item_size
-from dynamap_async.config import Priority
 from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import (
     CapacityBudgetExceededError,
@@ -33,9 +31,8 @@ from dynamap_async.errors import (
     TransactionCanceledError,
     TransportError,
 )
-from dynamap_async.executor import Account, BoundCoroutine, SegmentPages, gather_all, paying
+from dynamap_async.executor import BoundCoroutine, gather_all, paying
 from dynamap_async.models import Definition, Model, definition_of
-from dynamap_async.native import plain
 from dynamap_async.operations import Find
 from dynamap_async.operations.item_upgrade import (
     ItemMove,
@@ -58,17 +55,12 @@ from dynamap_async.request import Request
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.scope import Allowance
 from dynamap_async.session.upgrade_place import UpgradePlace
-from dynamap_async.turns import WorkPace, next_turn
+from dynamap_async.stored import ItemPass, StoredPages, stored_item, whole_item
 from dynamap_async.wire import AttributeValue, WireItem
 
-_TOGETHER: Final = 64
-"""How many items are written at the same time."""
-_TURNS_BETWEEN: Final = 4
-"""How many turns of the event loop one item is written in."""
 _ATTEMPTS: Final = 5
 """How often an item is upgraded that others change meanwhile."""
 _EXAMPLES: Final = 10
-_KEPT_FAILURES: Final = 1_000
 _GUARD_HALVES: Final = 4
 """The half write units of a guard, which is smaller than 1 KB, in a transaction."""
 _SHOWN: Final = 60
@@ -136,9 +128,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
     """
 
     __slots__ = (
-        "_account",
         "_advancing",
-        "_allowance",
         "_begun",
         "_by_version",
         "_checkpoint",
@@ -146,16 +136,12 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         "_dry_run",
         "_ended",
         "_examples",
-        "_failures",
         "_is_prepared",
         "_leaves_expired",
-        "_max_failures",
         "_members",
         "_model",
-        "_one_by_one",
         "_page_size",
-        "_pages",
-        "_pending",
+        "_pass",
         "_place",
         "_reading",
         "_remaining",
@@ -163,7 +149,6 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         "_seen",
         "_spec",
         "_table_items",
-        "_untaken",
         "_verify",
         "_version",
     )
@@ -208,12 +193,11 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         runner.executor.check_open()
         self._runner = runner
         self._model = checked_model(model)
-        self._allowance = allowance
         self._leaves_expired = skip_expired
         self._members = upgradable(model)
         self._version = max(upgrades_in(each).version for each in self._members)
         self._dry_run = dry_run
-        self._max_failures = None if max_failures is None else positive(max_failures, "max_failures")
+        most = None if max_failures is None else positive(max_failures, "max_failures")
         self._verify = verify and not dry_run
         expired = (not_expired(model, self._members, runner.context.now()),) if skip_expired else ()
         self._spec = replace_fields(
@@ -223,27 +207,25 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         )
         self._page_size = None if page_size is None else positive(page_size, "page_size")
         self._reading = self._reading_from(checkpoint)
-        self._pages = self._pages_of(self._reading)
+        self._pass = ItemPass(
+            runner.executor,
+            f"upgrade {model.__name__}",
+            allowance.limits,
+            pages=self._pages_of(self._reading),
+            max_failures=None if dry_run else most,
+        )
         if name is not None and (dry_run or checkpoint is not None):
             other = "dry_run=True, which stores nothing" if dry_run else "checkpoint=, which says where to begin"
             raise OperationError(f"name={name!r} keeps the place of the pass, and excludes {other}; drop one of them")
         self._place = None if name is None else UpgradePlace(runner.without_hooks(), model, name)
         """Where its place is stored; None where it is not."""
-        self._untaken: deque[Any] = deque()
-        """Items of the page that is worked on, which nobody has looked at."""
-        self._pending: deque[WireItem] = deque()
-        """Those that are behind, and not done."""
-        self._one_by_one = asyncio.Lock()
-        """Who holds it begins to write an item."""
-        self._account: Account | None = None
         self._counts: Counter[str] = Counter()
         self._by_version: Counter[int] = Counter()
-        self._failures: list[ItemFailure] = []
         self._examples: list[str] = []
         self._remaining: int | None = None
         self._seen: int | None = None
         self._table_items: int | None = None
-        self._checkpoint = self._marked(self._pages)
+        self._checkpoint = self._marked()
         self._advancing = self._ended = self._is_prepared = self._begun = False
 
     def __repr__(self) -> str:
@@ -258,33 +240,26 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
     @property
     def report(self) -> UpgradeReport:
         """How far the pass has come; also after an error."""
-        usage = None if self._account is None else self._account.whole.usage()
-        counts = self._counts
+        usage, counts = self._pass.usage, self._counts
         return UpgradeReport(
             model=self._model.__name__,
             version=self._version,
             dry_run=self._dry_run,
             finished=self._ended,
-            seen=self._scanned if self._seen is None else self._seen,
+            seen=self._pass.scanned if self._seen is None else self._seen,
             table_items=self._table_items,
             by_version=dict(sorted(self._by_version.items())),
             upgraded=counts["upgraded"],
             conflicts=counts["conflicts"],
-            failed=counts["failed"],
-            failures=tuple(self._failures),
+            failed=self._pass.failed,
+            failures=tuple(self._pass.failures),
             remaining=self._remaining,
-            read_units=0.0 if usage is None else usage.read_units,
-            write_units=counts["write_halves"] / 2 if usage is None or self._dry_run else usage.write_units,
+            read_units=usage.read_units,
+            write_units=counts["write_halves"] / 2 if self._dry_run else usage.write_units,
             growth_bytes=counts["growth"],
             examples=tuple(self._examples),
             checkpoint=self._checkpoint,
         )
-
-    @property
-    def _scanned(self) -> int:
-        if self._account is None:
-            return 0
-        return sum(each.items for each in self._account.whole.usage().by_operation if each.operation == "Scan")
 
     def _run(self) -> Coroutine[Any, Any, UpgradeReport]:
         self._begun = True
@@ -306,7 +281,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
     async def aclose(self) -> None:
         """End the pass where it stands; nothing is under way afterwards. ``report.checkpoint`` tells where that is."""
         self._begun = True
-        await self._pages.aclose()
+        await self._pass.aclose()
 
     def close(self) -> None:
         """End it as a coroutine; for event loops."""
@@ -342,39 +317,25 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
             raise StopAsyncIteration
         self._advancing = True
         try:
-            with paying(self._payer()):
+            with paying(self._pass.payer()):
                 await self._advance()
         finally:
             self._advancing = False
         return self.report
 
-    def _payer(self) -> Account:
-        """Return what the requests of the pass are counted in. They are less urgent than what somebody waits for."""
-        if self._account is None:
-            ledger, limits = self._runner.executor.ledger, self._allowance.limits
-            ledger.begin_scope(limits)
-            around = ledger.payer()
-            own = around is None or around.priority is Priority.INTERACTIVE
-            priority = Priority.BATCH if own else None
-            self._account = Account(ledger, f"upgrade {self._model.__name__}", limits=limits, priority=priority)
-        return self._account
-
     async def _advance(self) -> None:
         if not self._is_prepared:
             await self._prepare()
-        if not self._untaken and not self._pending:
-            if self._pages.ended:
-                await self._finish()
-                return
-            self._untaken.extend((await self._pages.next_page()).items)
-        await self._take()
-        await (self._foresee() if self._dry_run else self._write())
-        if self._is_stopped:
+        chooses = self._foresee if self._dry_run else self._is_to_upgrade
+        if not await self._pass.step(chooses, self._upgrade):
+            await self._finish()
+            return
+        if self._pass.is_stopped:
             await self._end()
             raise self._error(f"{self._failed_items}, and it stopped there")
-        self._checkpoint = self._marked(self._pages)
+        self._checkpoint = self._marked()
         if self._place is not None:
-            await self._place.keep(self._checkpoint, self._scanned)
+            await self._place.keep(self._checkpoint, self._pass.scanned)
 
     async def _prepare(self) -> None:
         """Find out what has to be asked for before the first page."""
@@ -398,21 +359,16 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         # One to another version, or in other segments, begins at the beginning: that costs reads, and no writes.
         with suppress(CursorError):
             self._reading = self._reading_from(checkpoint)
-            self._pages = self._pages_of(self._reading)
-            self._checkpoint = self._marked(self._pages)
+            self._pass.go_on_in(self._pages_of(self._reading))
+            self._checkpoint = self._marked()
 
-    async def _take(self) -> None:
-        """Take the items of the page that are behind."""
-        pace = WorkPace(1)
-        pace.begin()
-        while self._untaken:
-            item = plain(self._untaken.popleft())
-            definition = self._definition_if_behind(item)
-            if definition is not None:
-                self._by_version[_version(definition, item)] += 1
-                self._pending.append(item)
-            if pace.is_over(1):
-                await pace.pause()
+    def _is_to_upgrade(self, item: WireItem) -> bool:
+        """Return whether an item is behind, and count it then."""
+        definition = self._definition_if_behind(item)
+        if definition is None:
+            return False
+        self._by_version[_version(definition, item)] += 1
+        return True
 
     def _definition_if_behind(self, item: WireItem) -> Definition[Any] | None:
         """Return the definition of an item's model; None for an item of the present version, or without versions."""
@@ -425,32 +381,6 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
                 return None
             definition = found
         return definition if _version(definition, item) < upgrades_in(definition).version else None
-
-    async def _write(self) -> None:
-        """Upgrade the items that were taken, many at a time."""
-        errors: list[DynamapError] = []
-        await gather_all([self._write_next(errors) for _ in range(min(_TOGETHER, len(self._pending)))])
-        if errors:
-            raise errors[0]
-
-    async def _write_next(self, errors: list[DynamapError]) -> None:
-        while True:
-            async with self._one_by_one:
-                if not self._pending or self._is_stopped or errors:
-                    return
-                # Each is work, and answers to many come in together: in between, the event loop is all others'.
-                for _ in range(_TURNS_BETWEEN):
-                    await next_turn()
-                item = self._pending.popleft()
-            try:
-                await self._upgrade(item)
-            except DynamapError as error:  # not for want of this item
-                self._pending.appendleft(item)
-                errors.append(error)  # it is raised once what others have begun is done
-                return
-            except BaseException:
-                self._pending.appendleft(item)
-                raise
 
     async def _upgrade(self, item: WireItem) -> None:
         try:
@@ -513,26 +443,20 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
     async def _stored(self, definition: Definition[Any], item: WireItem) -> WireItem | None:
         """Return what is stored under the key of an item."""
         key = definition.require_table("upgraded").keys.key_of(item)
-        answer = await self._runner.executor.send(stored_at(definition, key, self._runner.context))
-        found: WireItem | None = answer.get("Item")
-        return None if found is None else plain(found)
+        return await stored_item(self._runner.executor, stored_at(definition, key, self._runner.context))
 
-    async def _foresee(self) -> None:
-        """Upgrade the items that were taken, and write nothing."""
-        pace = WorkPace(1)
-        pace.begin()
-        while self._pending:
-            item = self._pending.popleft()
+    def _foresee(self, item: WireItem) -> bool:
+        """Upgrade an item if it is behind, write nothing, and leave nothing to do."""
+        definition = self._definition_if_behind(item)
+        if definition is not None:
+            self._by_version[_version(definition, item)] += 1
             try:
-                self._foresee_one(item)
+                self._foresee_one(definition, item)
             except DynamapError as error:
                 self._note(item, error)
-            if pace.is_over(1):
-                await pace.pause()
+        return False
 
-    def _foresee_one(self, item: WireItem) -> None:
-        definition = self._definition_if_behind(item)
-        assert definition is not None, "only such items are taken"  # noqa: S101 - see ``_take``
+    def _foresee_one(self, definition: Definition[Any], item: WireItem) -> None:
         write = upgrade_of(definition, item)
         operation = write.transaction if isinstance(write, ItemMove) else write
         operation.request(self._runner.context)  # which may be too large to be sent
@@ -543,26 +467,18 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
             self._examples.append(_example(definition, write))
 
     def _note(self, item: WireItem, error: DynamapError) -> None:
-        self._counts["failed"] += 1
-        if len(self._failures) < _KEPT_FAILURES:
-            key = self._members[0].items.shown_key(item)
-            self._failures.append(ItemFailure(self._counts["failed"] - 1, key, error))
-
-    @property
-    def _is_stopped(self) -> bool:
-        limited = self._max_failures is not None and not self._dry_run
-        return limited and self._counts["failed"] >= (self._max_failures or 0)
+        self._pass.note_failure(self._members[0].items.shown_key(item), error)
 
     async def _finish(self) -> None:
         """End the pass; count what is behind all the same."""
         if self._seen is None:
-            self._seen = self._scanned
+            self._seen = self._pass.scanned
         if self._verify:
             self._remaining = await self._count_behind()
         await self._end()
         if self._dry_run:
             return
-        if self._counts["failed"]:
+        if self._pass.failed:
             raise self._error(self._failed_items)
         if self._remaining:
             raise self._error(
@@ -581,47 +497,50 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
                 await self._runner.without_hooks().execute(RecordUpgrade(upgrade_record_key(member), version))
 
     async def _count_behind(self) -> int:
-        pages = self._pages_of(plan_reading(replace_fields(self._spec, consistent=True), self._runner.context))
+        reading = plan_reading(replace_fields(self._spec, consistent=True), self._runner.context)
         found = 0
-        try:
-            while not pages.ended:
-                items = map(plain, (await pages.next_page()).items)
-                found += sum(self._definition_if_behind(item) is not None for item in items)
-        finally:
-            await pages.aclose()
+        async with self._pages_of(reading) as pages:
+            while await pages.next_page():
+                async for item in pages:
+                    found += self._definition_if_behind(item) is not None
         return found
 
     async def _end(self) -> None:
         if self._place is not None:
             await self._place.end()
         self._ended = True
-        await self._pages.aclose()
+        await self._pass.aclose()
 
     @property
     def _failed_items(self) -> str:
-        first = self._failures[0]
+        first = self._pass.failures[0]
         return (
-            f"{self._counts['failed']:,} of {sum(self._by_version.values()):,} older items of {self._model.__name__} "
+            f"{self._pass.failed:,} of {sum(self._by_version.values()):,} older items of {self._model.__name__} "
             f"could not be upgraded; the first is {first.subject}, with {type(first.error).__name__}: {first.error}"
         )
 
     def _error(self, what: str) -> ItemsNotUpgradedError:
         return ItemsNotUpgradedError(
             f"{what}. Nothing was lost. Fix that, and upgrade again from the beginning; finished items cost no writes",
-            failures=self._failures,
+            failures=self._pass.failures,
             total=sum(self._by_version.values()),
-            failed=self._counts["failed"],
+            failed=self._pass.failed,
             remaining=self._remaining,
         )
 
-    def _pages_of(self, reading: Reading[Any]) -> SegmentPages:
-        return self._runner.executor.segment_pages(
-            reading, want=None, begin=reading.begin, answer_filter=reading.answer_filter, missing=reading.missing
+    def _pages_of(self, reading: Reading[Any]) -> StoredPages[WireItem]:
+        return StoredPages(
+            self._runner.executor,
+            reading,
+            whole_item,
+            begin=reading.begin,
+            answer_filter=reading.answer_filter,
+            missing=reading.missing,
         )
 
-    def _marked(self, pages: SegmentPages) -> str:
-        """Return the checkpoint of where pages stand; it names the version, since one of another is of no use."""
-        return f"{self._version}.{self._reading.checkpoint(pages.positions())}"
+    def _marked(self) -> str:
+        """Return the checkpoint of where the pages stand; it names the version, since one of another is of no use."""
+        return f"{self._version}.{self._reading.checkpoint(self._pass.pages.positions())}"
 
     def _reading_from(self, checkpoint: str | None) -> Reading[Any]:
         """Return what is read from a checkpoint of this class on; from the beginning without one."""

@@ -1,7 +1,7 @@
 """Many items in wire form: read page by page, and written, in bounded memory. Knows no models.
 
-``scans`` reads the items of a table, and ``deletions`` removes items. ``flow`` sends the requests of a call for many
-items; ``parts`` and ``writes`` are what it sends.
+``scans`` reads the items of a table, ``passes`` works on them, and ``deletions`` removes items. ``flow`` sends the
+requests of a call for many items; ``parts`` and ``writes`` are what it sends.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from dynamap_async.stored.deletions import Deletions, WatchDeletions
     from dynamap_async.stored.flow import Flow
     from dynamap_async.stored.parts import BulkChunk, ChunkPart, ItemRequest
-    from dynamap_async.stored.scans import StoredPages, TableScan, whole_item
+    from dynamap_async.stored.passes import ItemPass
+    from dynamap_async.stored.scans import StoredPages, TableScan, stored_item, whole_item
     from dynamap_async.stored.writes import WriteChunk, delete_entries
 
 __all__ = [
@@ -22,12 +23,14 @@ __all__ = [
     "ChunkPart",
     "Deletions",
     "Flow",
+    "ItemPass",
     "ItemRequest",
     "StoredPages",
     "TableScan",
     "WatchDeletions",
     "WriteChunk",
     "delete_entries",
+    "stored_item",
     "whole_item",
 ]
 
@@ -35,7 +38,8 @@ _HOMES: Final = {
     "deletions": "Deletions WatchDeletions",
     "flow": "Flow",
     "parts": "BulkChunk ChunkPart ItemRequest",
-    "scans": "StoredPages TableScan whole_item",
+    "passes": "ItemPass",
+    "scans": "StoredPages TableScan stored_item whole_item",
     "writes": "WriteChunk delete_entries",
 }
 """Module -> the names that are imported from it when they are used first."""

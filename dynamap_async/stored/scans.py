@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
+from functools import partial
 from typing import Any, Final, Generic, Self, TypeVar
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.executor import SegmentPages, SeparateReads
+from dynamap_async.executor import Executor, Missing, SeparateReads
 from dynamap_async.native import plain
-from dynamap_async.request import Positions, Request
+from dynamap_async.request import AnswerFilter, Positions, Request
 from dynamap_async.transport import UNREADABLE, unreadable
 from dynamap_async.turns import WorkPace
 from dynamap_async.wire import Body, WireItem, WireKey
@@ -70,6 +71,17 @@ class TableScan:
         return {name: item[name] for name in self.key_names}
 
 
+async def stored_item(executor: Executor, request: Request) -> WireItem | None:
+    """Return an item in wire form; None where there is none.
+
+    Args:
+        executor: sends the request.
+        request: a GetItem request.
+    """
+    found = (await executor.send(request)).get("Item")
+    return None if found is None else plain(found)
+
+
 def whole_item(item: WireItem) -> WireItem:
     """Return an item as it is: what ``StoredPages`` reads where all of it is wanted."""
     return item
@@ -84,32 +96,32 @@ class StoredPages(Generic[T]):
 
     def __init__(
         self,
-        source: Callable[..., SegmentPages],
+        executor: Executor,
         parts: SeparateReads,
         read: Callable[[WireItem], T],
         *,
         begin: Positions | None = None,
         is_enough: Callable[[Body], bool] | None = None,
-        **filters: Any,
+        answer_filter: AnswerFilter | None = None,
+        missing: Missing | None = None,
     ) -> None:
         """Describe the pages; nothing is sent yet.
 
         Args:
-            source: makes the pages in JSON: ``Executor.segment_pages``, or the same for other ways to send.
+            executor: sends the requests.
             parts: what is read.
             read: returns what is wanted of an item. If the item is not of the form that this expects, the answer is
                 damaged.
             begin: where to go on; None for the beginning.
             is_enough: called with each answer as it arrives; if it returns True, no page after it is asked for, and
-                positions are of no use.
-            filters: what ``source`` takes besides.
+                positions are of no use. Not beside ``answer_filter``.
+            answer_filter: takes out of each answer what is not to be given out.
+            missing: gives the answer of a table that does not exist; None where that is an error.
         """
         self._parts: Final = parts
         self._read: Final = read
-        self._is_enough: Final = is_enough
-        if is_enough is not None:
-            filters["answer_filter"] = self._cut
-        self._pages: Final = source(parts, want=None, begin=begin, **filters)
+        cut = answer_filter if is_enough is None else partial(self._cut, is_enough)
+        self._pages: Final = executor.segment_pages(parts, want=None, begin=begin, answer_filter=cut, missing=missing)
         self._untaken = deque[Any]()
         self._pace: Final = WorkPace(1)
         self.count: int = 0
@@ -117,9 +129,9 @@ class StoredPages(Generic[T]):
         self.is_complete: bool = True
         """Whether no page was left out because it was enough."""
 
-    def _cut(self, answer: Body) -> Body:
+    def _cut(self, is_enough: Callable[[Body], bool], answer: Body) -> Body:
         """Let an answer be the last one if it is enough. A page is asked for when the one before it has arrived."""
-        if self._is_enough is None or not self._is_enough(answer) or not answer.get("LastEvaluatedKey"):
+        if not is_enough(answer) or not answer.get("LastEvaluatedKey"):
             return answer
         self.is_complete = False
         return {**answer, "LastEvaluatedKey": None}

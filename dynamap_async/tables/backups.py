@@ -376,7 +376,7 @@ class Backups:
     async def _count(self, table: str) -> int:
         """Return how many items a table has."""
         scan = TableScan(table, (), {"Select": "COUNT"})
-        async with StoredPages(self._executor.segment_pages, scan, whole_item) as pages:
+        async with StoredPages(self._executor, scan, whole_item) as pages:
             while await pages.next_page():
                 pass
         return pages.count

@@ -38,7 +38,7 @@ async def check_index(
 
     others = index.keys.names
     scan = TableScan.of_keys(table.name, table.keys.names, others=others, ReturnConsumedCapacity="TOTAL")
-    async with StoredPages(executor.segment_pages, scan, look, is_enough=is_enough) as pages:
+    async with StoredPages(executor, scan, look, is_enough=is_enough) as pages:
         while await pages.next_page():
             async for reason, item in pages:
                 if reason is not None:

@@ -45,7 +45,7 @@ async def samples_of(
 
     scan = TableScan(schema.name, schema.keys.names)
     try:
-        async with StoredPages(executor.segment_pages, scan, whole_item, is_enough=is_enough) as found:
+        async with StoredPages(executor, scan, whole_item, is_enough=is_enough) as found:
             while await found.next_page():
                 async for item in found:
                     for sample in samples.values():

@@ -73,7 +73,7 @@ async def truncate(executor: Executor, table: TableSchema, watch: WatchDeletions
 async def _delete_all(executor: Executor, table: TableSchema, watch: WatchDeletions | None) -> int:
     """Delete all items, and return how many they were."""
     deletions = Deletions(executor, table.name, watch)
-    async with StoredPages(executor.segment_pages, scan_of(table), table.keys.key_of) as pages:
+    async with StoredPages(executor, scan_of(table), table.keys.key_of) as pages:
         try:
             while await pages.next_page():
                 async for key in pages:

@@ -11,6 +11,7 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError, ResourceNotFoundError, ServiceError
 from dynamap_async.limits import BATCH_WRITE_REQUESTS
 from dynamap_async.request import Request, about_tables, tables_of
+from dynamap_async.stored import TableScan
 from dynamap_async.transport import Transport
 from dynamap_async.wire import Body
 
@@ -115,7 +116,9 @@ async def emptied(transport: Transport, keys: Keys) -> bool:
     left: dict[str, list[Any]] = {}
     try:
         for table, names in keys.items():
-            answer = await transport.send(_scan(table, names))
+            one_too_many = BATCH_WRITE_REQUESTS + 1
+            scan = TableScan.of_keys(table, names, ConsistentRead=True, Limit=one_too_many)
+            answer = await transport.send(scan.request(None))
             if answer.get("LastEvaluatedKey"):
                 return False
             if answer["Items"]:
@@ -131,16 +134,3 @@ async def emptied(transport: Transport, keys: Keys) -> bool:
     except DynamapError:
         return False
     return not answer.get("UnprocessedItems")
-
-
-def _scan(table: str, names: tuple[str, ...]) -> Request:
-    """Return the request for the keys of a table's items: for one more than a batch can remove."""
-    placeholders = {f"#{number}": name for number, name in enumerate(names)}
-    body = {
-        "TableName": table,
-        "ConsistentRead": True,
-        "ProjectionExpression": ", ".join(placeholders),
-        "ExpressionAttributeNames": placeholders,
-        "Limit": BATCH_WRITE_REQUESTS + 1,
-    }
-    return Request(operation="Scan", body=body, table=table)

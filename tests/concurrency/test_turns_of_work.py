@@ -9,7 +9,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel
 
 from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, SortKey, StoredItem, upgrade
-from dynamap_async.errors import CapacityBudgetExceededError
+from dynamap_async.errors import CapacityBudgetExceededError, ItemsNotUpgradedError
 
 SECONDS = {"tiny": 0.00002, "nested": 0.0003, "huge": 0.002}
 WORK = SimpleNamespace(now=0.0, seconds=0.0)
@@ -176,6 +176,17 @@ async def test_other_tasks_have_their_turns_between_two_items_that_a_pass_upgrad
         await session.upgrade(Note, verify=False)
     assert sorted(notes.written) == list(range(200))
     assert min(later - earlier for earlier, later in pairwise(notes.written_at)) >= 4
+
+
+async def test_other_tasks_have_their_turns_while_a_pass_counts_what_is_behind_at_its_end(
+    transport, open_session, turns_of_others
+):
+    notes, nothing = Notes(10_000), Notes(0)
+    transport.otherwise = lambda request: (notes if request.body.get("ConsistentRead") else nothing)(request)
+    async with open_session() as session, turns_of_others() as turns:
+        with pytest.raises(ItemsNotUpgradedError, match="10,000 items of Note have an older version"):
+            await session.upgrade(Note)
+    assert len(turns) >= 20
 
 
 async def test_a_pass_that_is_cancelled_while_it_looks_at_a_page_loses_none_of_it(transport, open_session, monkeypatch):

@@ -31,11 +31,12 @@ class Table:
         more = {"LastEvaluatedKey": item(first + 3)} if first + 4 < len(self.items) else {}
         return {"Items": page, "Count": len(page), **more}
 
-    def source(self, parts, *, want, begin, answer_filter=None):
+    def segment_pages(self, parts, *, want, begin, answer_filter, missing):
         async def send(request):
             answer = await self.send(request)
             return answer if answer_filter is None else answer_filter(answer)
 
+        assert missing is None
         return SegmentPages(send, parts, want=want, begin=begin, width=1, spawned=set())
 
 
@@ -52,13 +53,13 @@ async def rest(pages):
 
 
 async def test_each_item_is_given_once_and_counted():
-    async with StoredPages(Table().source, KEYS, number_of) as pages:
+    async with StoredPages(Table(), KEYS, number_of) as pages:
         assert await rest(pages) == list(range(10))
         assert (pages.count, pages.is_complete) == (10, True)
 
 
 async def test_an_item_that_was_not_taken_is_given_next_and_no_position_passes_it():
-    async with StoredPages(Table().source, KEYS, number_of) as pages:
+    async with StoredPages(Table(), KEYS, number_of) as pages:
         await pages.next_page()
         async for number in pages:
             if number == 1:
@@ -69,13 +70,13 @@ async def test_an_item_that_was_not_taken_is_given_next_and_no_position_passes_i
 
 
 async def test_reading_goes_on_where_positions_tell():
-    async with StoredPages(Table().source, KEYS, number_of, begin=Positions(1, {0: item(6)})) as pages:
+    async with StoredPages(Table(), KEYS, number_of, begin=Positions(1, {0: item(6)})) as pages:
         assert await rest(pages) == [7, 8, 9]
 
 
 async def test_cancelled_in_a_pause_it_loses_no_item(monkeypatch):
     monkeypatch.setattr("dynamap_async.turns.SLICE_SECONDS", -1.0)  # other tasks have their turn before each item
-    async with StoredPages(Table().source, KEYS, number_of) as pages:
+    async with StoredPages(Table(), KEYS, number_of) as pages:
         await pages.next_page()
         found = []
 
@@ -100,21 +101,21 @@ async def test_where_a_page_is_enough_the_one_after_it_is_not_asked_for(most):
         seen.append(answer)
         return len(seen) == most
 
-    async with StoredPages(table.source, KEYS, number_of, is_enough=is_enough) as pages:
+    async with StoredPages(table, KEYS, number_of, is_enough=is_enough) as pages:
         assert await rest(pages) == list(range(4 * most))
         assert not pages.is_complete
     assert len(table.requests) == most
 
 
 async def test_the_last_page_is_the_end_also_where_it_is_enough():
-    async with StoredPages(Table().source, KEYS, number_of, is_enough=lambda page: page["Count"] < 4) as pages:
+    async with StoredPages(Table(), KEYS, number_of, is_enough=lambda page: page["Count"] < 4) as pages:
         await rest(pages)
         assert pages.is_complete
 
 
 async def test_an_item_without_its_key_is_damage():
     table = Table(lambda number: {"other": {"N": str(number)}})
-    async with StoredPages(table.source, KEYS, number_of) as pages:
+    async with StoredPages(table, KEYS, number_of) as pages:
         await pages.next_page()
         with pytest.raises(DamagedResponseError):
             await anext(aiter(pages))
@@ -122,7 +123,7 @@ async def test_an_item_without_its_key_is_damage():
 
 async def test_left_early_it_leaves_no_task():
     before = asyncio.all_tasks()
-    async with StoredPages(Table().source, KEYS, whole_item) as pages:
+    async with StoredPages(Table(), KEYS, whole_item) as pages:
         await pages.next_page()
         assert asyncio.all_tasks() > before
     assert asyncio.all_tasks() == before

@@ -168,10 +168,10 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         checkpoint: str | None,
         name: str | None,
     ) -> None:
-        """Describe the pass; sessions make these. Nothing is sent yet.
+        """Create the pass; nothing is sent yet.
 
         Args:
-            runner: the session's.
+            runner: carries out operations.
             model: the model of the items.
             segments: how many parts of the table are read at the same time.
             page_size: how many items one request reads at the most.
@@ -354,7 +354,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         return count
 
     async def _go_to(self, place: UpgradePlace) -> None:
-        """Go on where an earlier pass of this name stood."""
+        """Continue where an earlier pass of this name ended."""
         checkpoint = await place.begin()
         # One to another version, or in other segments, begins at the beginning: that costs reads, and no writes.
         with suppress(CursorError):
@@ -565,7 +565,7 @@ async def recorded(runner: Runner, model: type[Model]) -> int | None:
     """Return the version that passes have proved all items of a model to have reached; None for none.
 
     Args:
-        runner: the session's.
+        runner: carries out operations.
         model: the model.
     """
     members = with_versions(checked_model(model))

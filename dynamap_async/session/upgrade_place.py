@@ -38,12 +38,12 @@ class UpgradePlace:
     """The place of the passes of one name over the items of one model."""
 
     def __init__(self, runner: Runner, model: type[Model], name: str) -> None:
-        """Name the place; nothing is sent yet.
+        """Create the place; nothing is sent yet.
 
         Args:
             runner: carries out requests, without hooks.
             model: the model.
-            name: that of the pass.
+            name: the name of the pass.
 
         Raises:
             OperationError: it cannot be a name.
@@ -67,7 +67,7 @@ class UpgradePlace:
         """Store a checkpoint, if enough was done since the last one.
 
         Args:
-            checkpoint: it.
+            checkpoint: where the pass stands.
             seen: how many items the pass has seen.
         """
         now = asyncio.get_running_loop().time()

@@ -37,7 +37,7 @@ class _DeletionChunk(WriteChunk):
     waits = True
 
     def __init__(self, table: str, targets: Sequence[Target]) -> None:
-        """Make a chunk.
+        """Create a chunk.
 
         Args:
             table: the full table name.
@@ -64,7 +64,7 @@ class Deletions:
     """Deletions of items, submitted by as many as fill a call, and a bounded number of them at a time."""
 
     def __init__(self, executor: Executor, table: str, watch: WatchDeletions | None = None) -> None:
-        """Begin with none.
+        """Create the deletions of a table.
 
         Args:
             executor: sends the requests.

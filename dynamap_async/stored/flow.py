@@ -50,7 +50,7 @@ class Flow(Generic[OperationT]):
         done_chunk: DoneChunk = lambda chunk, future: None,
         left_over: LeftOver[OperationT] | None = None,
     ) -> None:
-        """Create it with nothing under way.
+        """Create a flow with nothing under way.
 
         Args:
             executor: carries the requests out.
@@ -114,7 +114,7 @@ class Flow(Generic[OperationT]):
         return self._table is not None and self.executor.is_waited_for(self._table)
 
     async def pace(self) -> None:
-        """Let other tasks run if it is time."""
+        """Pause for other tasks if it is time."""
         if self.paces:
             await self.hold(next_turn())
 
@@ -148,11 +148,11 @@ class Flow(Generic[OperationT]):
             await self.change()
 
     def add(self, asked: ItemRequest[OperationT]) -> None:
-        """Have a request sent: with others as soon as they fill a call, or when the source of requests pauses."""
+        """Add a request. It is sent with others when they fill a call, or when the source of requests pauses."""
         self.add_part(asked, self.origin())
 
     def add_part(self, part: ItemRequest[OperationT] | ChunkPart, origin: Origin) -> None:
-        """Do the same on behalf of a task, also with what may go in a chunk; see ``origin``."""
+        """Add a request, or what may go in a chunk, on behalf of a task; see ``origin``."""
         prepared = self._prepared
         prepared.append(part)
         self._origins.append(origin)
@@ -167,7 +167,7 @@ class Flow(Generic[OperationT]):
         return deadline_now(), self.executor.ledger.payer()
 
     def follow(self, asked: ItemRequest[OperationT], result: asyncio.Future[Any]) -> None:
-        """Record what is carried out elsewhere: it is waited for, and given up, with the rest."""
+        """Add what is carried out elsewhere: it is waited for, and given up, with the rest."""
         self._outstanding[result] = asked
         result.add_done_callback(self._settled)
 
@@ -239,7 +239,7 @@ class Flow(Generic[OperationT]):
             self._loop.call_soon(self._give_back, self._left_over, chunk, futures)
 
     def _give_back(self, take: LeftOver[OperationT], chunk: BulkChunk, futures: Sequence[asyncio.Future[Body]]) -> None:
-        """Give back what the answer to a chunk has left over. Where nothing was done, it waits out its backoff."""
+        """Return to the caller what an answer left over; where nothing was done, it waits out its backoff."""
         done = [each for each in futures if each.done() and not each.cancelled() and each.exception() is None]
         if done and self.executor.is_paced(chunk.asked.table):
             take([asked for asked, future in zip(chunk.singles, futures, strict=True) if future.cancel()])
@@ -262,18 +262,18 @@ class Flow(Generic[OperationT]):
             self._done(asked, future)
 
     def withdraw(self) -> None:
-        """Give up what was never sent; what was sent stays outstanding until it is answered."""
+        """Cancel what was never sent; what was sent stays outstanding until it is answered."""
         self._drop_prepared()
         self.executor.withdraw({*self._outstanding, *self._chunks.values()})
 
     def cancel(self) -> None:
-        """Wait for nothing any more: what was not sent is withdrawn, what was sent ends unobserved."""
+        """Cancel everything: what was not sent is withdrawn, what was sent ends unobserved."""
         self._drop_prepared()
         for future in (*self._outstanding, *self._chunks.values()):
             future.cancel()
 
     def cancel_from_anywhere(self) -> None:
-        """Do as ``cancel`` does, from a destructor: in any thread, and after the event loop's end."""
+        """Cancel everything from a destructor: in any thread, and after the event loop's end."""
         if not self.unanswered:
             return
         with contextlib.suppress(RuntimeError):  # the loop is closed: nothing is under way any more

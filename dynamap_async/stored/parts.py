@@ -77,7 +77,7 @@ class ChunkPart(ABC):
 
     @abstractmethod
     def asked(self) -> ItemRequest[Any]:
-        """Return it as a request of its own."""
+        """Return the part as a request of its own."""
 
     @abstractmethod
     def chunk(self, parts: Sequence[Any]) -> BulkChunk:

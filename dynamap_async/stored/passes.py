@@ -41,7 +41,7 @@ class ItemPass:
         pages: StoredPages[WireItem],
         max_failures: int | None = None,
     ) -> None:
-        """Describe the pass; nothing is sent yet.
+        """Create the pass; nothing is sent yet.
 
         Args:
             executor: sends the requests.

@@ -105,7 +105,7 @@ class StoredPages(Generic[T]):
         answer_filter: AnswerFilter | None = None,
         missing: Missing | None = None,
     ) -> None:
-        """Describe the pages; nothing is sent yet.
+        """Create the pages; nothing is sent yet.
 
         Args:
             executor: sends the requests.
@@ -130,7 +130,7 @@ class StoredPages(Generic[T]):
         """Whether no page was left out because it was enough."""
 
     def _cut(self, is_enough: Callable[[Body], bool], answer: Body) -> Body:
-        """Let an answer be the last one if it is enough. A page is asked for when the one before it has arrived."""
+        """Return an answer without its position if it is enough: the next page is asked for as soon as one arrives."""
         if not is_enough(answer) or not answer.get("LastEvaluatedKey"):
             return answer
         self.is_complete = False

@@ -17,7 +17,7 @@ class WriteChunk(BulkChunk):
     __slots__ = ("asked", "identities", "size")
 
     def __init__(self, asked: Request, identities: Collection[str]) -> None:
-        """Make a chunk.
+        """Create a chunk.
 
         Args:
             asked: what each write is, but for its item.

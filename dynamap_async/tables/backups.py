@@ -117,7 +117,7 @@ class Backups:
     """The backups of a session's tables."""
 
     def __init__(self, executor: Executor, context: Context) -> None:
-        """Join what requests need; sessions make these.
+        """Create ``session.tables.backups``.
 
         Args:
             executor: sends requests.
@@ -363,7 +363,7 @@ class Backups:
             return answer["Table"].get("RestoreSummary") or {}
 
     async def _complete(self, target: TableSchema, timeout_seconds: float) -> tuple[TableStep, ...]:
-        """Give a restored table what it lacks of what models declare."""
+        """Change the settings of a restored table to what models declare, and return the steps."""
 
         async def full(name: str) -> TableDescription | None:
             return await full_description(self._executor, name, asked_settings(target.settings))
@@ -424,7 +424,7 @@ def _restored_before(taken: ResourceInUseError, source: str, at: datetime | None
 
 @contextmanager
 def _readable(request: Request) -> Generator[None]:
-    """Let an answer of another form than DynamoDB's be an error of its own."""
+    """Raise DamagedResponseError where an answer has another form than DynamoDB's."""
     try:
         yield
     except UNREADABLE as error:

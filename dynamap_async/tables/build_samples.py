@@ -34,7 +34,7 @@ class BuildSample:
     """What an index that is to be built makes of some items."""
 
     def __init__(self, table: TableSchema, index: IndexSchema, versions: Collection[Definition[Any]] = ()) -> None:
-        """Begin with no item.
+        """Create a sample without items.
 
         Args:
             table: the table, as models declare it.
@@ -74,7 +74,7 @@ class BuildSample:
             self._behind[upgrade.definition.model.__name__] += 1
 
     def end(self) -> None:
-        """Note that these were all items of the table."""
+        """Record that these were all items of the table."""
         self._is_complete = True
 
     def estimate(

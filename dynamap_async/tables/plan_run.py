@@ -26,7 +26,7 @@ class PlanRun(BoundCoroutine[AppliedPlan]):
     __slots__ = ("_begun", "_carry_out", "_ended", "_events", "_task", "_watch")
 
     def __init__(self, carry_out: _CarryOut, watch: Watch | None) -> None:
-        """Describe it; sessions make these. Nothing is sent yet.
+        """Create the run; nothing is sent yet.
 
         Args:
             carry_out: carries the plan out, and tells a function of each step that comes to another state.

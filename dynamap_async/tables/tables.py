@@ -67,7 +67,7 @@ class Tables:
     """The tables of a session, under the names that it gives them."""
 
     def __init__(self, executor: Executor, context: Context) -> None:
-        """Join what requests need; sessions make these.
+        """Create ``session.tables``.
 
         Args:
             executor: sends requests.
@@ -356,7 +356,7 @@ class Tables:
         timeout_seconds: float = 300.0,
         period: KeyValue | None = None,
     ) -> None:
-        """Give tables that exist, and each of their global indexes, a throughput; nothing is sent where they have it.
+        """Set the throughput of tables that exist, and of their global indexes; nothing is sent where they have it.
 
         DynamoDB raises a throughput as often as one likes, and lowers it 27 times a day at most: four times at first,
         and once more after each hour in which it was not lowered.
@@ -556,7 +556,7 @@ class Tables:
     async def unprotect(
         self, *models: type[Model] | Table, timeout_seconds: float = 300.0, period: KeyValue | None = None
     ) -> None:
-        """Take protection against deletion away; see ``protect``.
+        """Remove protection against deletion; see ``protect``.
 
         Args:
             models: models with a table, or tables; those that share one count as one.
@@ -615,7 +615,7 @@ class Tables:
     async def untag(
         self, model: type[Model] | Table, names: Collection[str], /, *, period: KeyValue | None = None
     ) -> None:
-        """Take tags away from the model's table; one that it does not have is no error.
+        """Remove tags from the model's table; one that it does not have is no error.
 
         Args:
             model: the model, or the shared table.
@@ -744,7 +744,7 @@ async def _create(
 
 @contextmanager
 def _about_tags_of(table: str) -> Generator[None]:
-    """Let an error about tags name their table."""
+    """Raise errors about tags with the name of their table."""
     try:
         yield
     except ValueError as error:

@@ -15,7 +15,7 @@ from dynamap_async.tables.requests import TableDescription, description_of
 async def update_throughput(
     executor: Executor, names: Sequence[str], throughput: Throughput | None, timeout_seconds: float | None
 ) -> None:
-    """Give tables, and each of their global indexes, a throughput; nothing is sent where they have it.
+    """Set the throughput of tables and of their global indexes; nothing is sent where they have it.
 
     Args:
         executor: sends the requests.

@@ -57,10 +57,10 @@ class Batch(EnteredByAsyncWith):
     """
 
     def __init__(self, runner: Runner, policy: BatchPolicy) -> None:
-        """Begin a batch; sessions make these.
+        """Create a batch.
 
         Args:
-            runner: the session's.
+            runner: carries out operations.
             policy: how many items share a call.
 
         Raises:
@@ -219,7 +219,7 @@ class Batch(EnteredByAsyncWith):
             self._in_line -= 1
 
     async def _follow(self, subject: Any, operation: Write[Any]) -> None:
-        """Have an item written that has no number yet, or unique values: those that wait for numbers get them together.
+        """Write an item that has no number yet, or unique values: those that wait for numbers get them together.
 
         Without a number it has no key yet, so it follows no other write, and its size is not known.
         """

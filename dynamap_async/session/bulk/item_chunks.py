@@ -38,7 +38,7 @@ class PlainWrite(ChunkPart):
         size_bytes: int | None = None,
         key: WireKey | None = None,
     ) -> None:
-        """Take the item as it is now.
+        """Create the write of an item as it is now.
 
         Args:
             how: how it is written.
@@ -60,7 +60,7 @@ class PlainWrite(ChunkPart):
         self.json_bytes: int = len(text)
 
     def asked(self) -> ItemRequest[Any]:
-        """Return it as a request of its own."""
+        """Return the write as a request of its own."""
         operation = self.how.operation(self)
         return ItemRequest(self.position, self.subject, operation, operation.request(self.how.context))
 
@@ -76,11 +76,11 @@ class PlainWrites(ABC):
     """The API's name of the operation."""
 
     def __init__(self, definition: Definition[Any], runner: Runner) -> None:
-        """Describe the writes.
+        """Create what writes the items of a model.
 
         Args:
             definition: the model.
-            runner: the session's.
+            runner: carries out operations.
         """
         self.definition: Final = definition
         self.context: Final = runner.context
@@ -117,7 +117,7 @@ class PlainPuts(PlainWrites):
     api = "PutItem"
 
     def __init__(self, definition: Definition[Any], runner: Runner) -> None:
-        """Describe the writes; see ``PlainWrites``."""
+        """Create what puts the items of a model; see ``PlainWrites``."""
         super().__init__(definition, runner)
         self._validate: Final = definition.validation.before_put
         self._encoded: Final = definition.items.encoded
@@ -146,7 +146,7 @@ class PlainPuts(PlainWrites):
         return not indexes_without(write.text, self.definition.index_members)
 
     def acknowledged(self, writes: Sequence[PlainWrite]) -> None:
-        """Let the instances remember what is stored."""
+        """Record in the instances what is stored."""
         remember_texts([write.subject for write in writes], [write.text for write in writes])
 
 
@@ -191,7 +191,7 @@ class PlainWriteChunk(WriteChunk):
     __slots__ = ("json_bytes", "writes")
 
     def __init__(self, writes: Sequence[PlainWrite]) -> None:
-        """Make the chunk of writes of distinct items."""
+        """Create the chunk of writes of distinct items."""
         super().__init__(writes[0].how.asked, [write.identity for write in writes])
         self.writes: Sequence[PlainWrite] = writes
         self.json_bytes: int = sum([write.json_bytes for write in writes])
@@ -217,10 +217,10 @@ class PlainWriting:
     """The plain ones of the writes of one call."""
 
     def __init__(self, runner: Runner, kind: type[PlainWrites]) -> None:
-        """Create it with no model looked at.
+        """Create it without models.
 
         Args:
-            runner: the session's.
+            runner: carries out operations.
             kind: what is done with the items.
         """
         self._runner: Final = runner

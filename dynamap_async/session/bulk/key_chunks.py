@@ -29,7 +29,7 @@ class KeyedReads:
     __slots__ = ("_now", "_one", "asked", "consistent", "context", "definition", "expiry", "keys", "table")
 
     def __init__(self, definition: Definition[Any], context: Context, *, consistent: bool) -> None:
-        """Describe the reads."""
+        """Create what reads the items of a model."""
         self.definition: Final = definition
         self.context: Final = context
         self.keys: Final = definition.plain_keys
@@ -104,11 +104,11 @@ class KeyChunk(BulkChunk):
         places: dict[Hashable, int],
         asked_of: Callable[[int], ItemRequest[Any]],
     ) -> None:
-        """Take the keys.
+        """Create the chunk of some keys.
 
         Args:
             reads: how they are read.
-            keys: they.
+            keys: the keys.
             first: the number of the first of them, among all of the call.
             places: key, as ``PlainKeys.hashable`` has it -> its number.
             asked_of: returns what is asked for with the key of a number, as a request of its own.
@@ -162,14 +162,14 @@ class KeyPart(ChunkPart):
     __slots__ = ("_find", "_reads", "group", "identity", "json_bytes", "key", "position", "subject")
 
     def __init__(self, reads: KeyedReads, find: MakeFind, position: int, subject: Any, key: WireKey) -> None:
-        """Take the key.
+        """Create the part of one key.
 
         Args:
             reads: how it is read.
             find: returns the operation that reads what was asked for.
             position: its place in the call's input, from 0.
             subject: how it was given.
-            key: it.
+            key: the key.
         """
         self._reads = reads
         self._find = find
@@ -181,7 +181,7 @@ class KeyPart(ChunkPart):
         self.json_bytes: int = 0
 
     def asked(self) -> ItemRequest[Any]:
-        """Return it as a request of its own."""
+        """Return the key as a request of its own."""
         find = self._find(self.subject)
         return ItemRequest(self.position, self.subject, find, find.request(self._reads.context))
 
@@ -196,7 +196,7 @@ class PartsChunk(KeyChunk):
     __slots__ = ("_at", "parts")
 
     def __init__(self, reads: KeyedReads, parts: Sequence[KeyPart]) -> None:
-        """Take the keys."""
+        """Create the chunk of some keys."""
         places: dict[Hashable, int] = {part.identity: number for number, part in enumerate(parts)}
         super().__init__(reads, [part.key for part in parts], 0, places, lambda number: parts[number].asked())
         self.parts: Sequence[KeyPart] = parts
@@ -226,7 +226,7 @@ class KeyBook:
     """The keys of one call, each once, with the places in which they were given."""
 
     def __init__(self, reads: KeyedReads) -> None:
-        """Create it empty."""
+        """Create a book without keys."""
         self.reads: Final = reads
         self._keys: list[WireKey] = []
         self._places: dict[Hashable, int] = {}
@@ -238,7 +238,7 @@ class KeyBook:
         """The further positions of those keys that have some."""
 
     def add(self, position: int, subject: Any) -> bool:
-        """Take a key as it was given, at a position of the call's input; return False if it is none."""
+        """Add a key as it was given, at a position of the call's input; return False if it is none."""
         plain, keys = self.reads.keys, self._keys
         key = plain.made(subject if issubclass(type(subject), tuple) else (subject,))
         if key is None:

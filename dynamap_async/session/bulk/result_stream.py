@@ -52,10 +52,10 @@ class Answers(EnteredByAsyncWith, Generic[T, R]):
         operation: Callable[[T], SingleRequest[R]],
         keyed: KeyedReads | None = None,
     ) -> None:
-        """Describe what to ask for; sessions make these.
+        """Create the iterator; nothing is sent yet.
 
         Args:
-            runner: the session's.
+            runner: carries out operations.
             policy: how many keys share a call.
             subjects: keys or operations, any number.
             operation: returns the operation that reads each.
@@ -207,7 +207,7 @@ class Answers(EnteredByAsyncWith, Generic[T, R]):
             self._failures.append(ItemFailure(position, subject, error))
 
     async def aclose(self) -> None:
-        """Give out nothing more; what was not sent is withdrawn. Closing twice is no error."""
+        """End the iterator; what was not sent is withdrawn. Closing twice is no error."""
         self._closed = self._exhausted = True
         self._failures = []
         self._answered.clear()

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors.root import DynamapError
+from dynamap_async.native import plain
 from dynamap_async.wire import WireItem
 
 _ROOM: Final = 2_000
@@ -136,7 +137,7 @@ class ItemValidationError(DataError, ValueError):
         """Name of the model class."""
         self.key: dict[str, Any] = dict(key)
         """The item's key: stored attribute name -> Python value."""
-        self.item = item
+        self.item: WireItem = plain(item)
         """The stored item, in wire form."""
         self.validation_error = validation_error
         """Pydantic's own error, with a line for each fault; a ``DecodeError`` where Pydantic was not asked; or what a
@@ -168,6 +169,18 @@ class ItemValidationError(DataError, ValueError):
         if isinstance(error, ItemKindError) and isinstance(first, ItemKindError):
             error.kind = first.kind
         return error
+
+
+def each_outcome(error: ItemValidationError, items: Sequence[WireItem]) -> list[Any]:
+    """Return what became of each item of a call that failed, in order: its instance, or its own error.
+
+    Args:
+        error: the error of the call.
+        items: the items that the call was to read.
+    """
+    failed = {id(failure.item): failure for failure in error.failures}
+    valid = iter(error.items)
+    return [next(valid) if (failure := failed.get(id(plain(item)))) is None else failure for item in items]
 
 
 def _others(failures: Sequence[ItemValidationError]) -> str:

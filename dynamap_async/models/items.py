@@ -406,7 +406,7 @@ class ItemCodec(Generic[M]):
             f"the stored item {key} does not fit {self._name}: {faults}",
             model=self._name,
             key=key,
-            item=plain(item),
+            item=item,
             validation_error=error,
         )
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from dynamap_async.codec import EMPTY_SET
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError, OperationError
+from dynamap_async.errors.items import each_outcome
 from dynamap_async.expressions import Path
 from dynamap_async.models import (
     Absence,
@@ -26,7 +27,6 @@ from dynamap_async.models import (
     kind_error,
     name_of,
 )
-from dynamap_async.native import plain
 from dynamap_async.planning.context import stored_path
 from dynamap_async.wire import AttributeValue, WireItem
 
@@ -60,11 +60,8 @@ def keep_invalid(decode: DecodeItems) -> DecodeItems:
         try:
             return decode(items)
         except ItemValidationError as error:
-            failed = {id(failure.item): failure for failure in error.failures}
-            valid = iter(error.items)
-            return [
-                next(valid) if (failure := failed.get(id(plain(item)))) is None else _invalid(failure) for item in items
-            ]
+            outcomes = each_outcome(error, items)
+            return [_invalid(each) if isinstance(each, ItemValidationError) else each for each in outcomes]
 
     return decoded
 
@@ -184,7 +181,7 @@ class SelectionDecoder:
             f"the stored item {key} does not fit {text}",
             model=self._model.__name__,
             key=key,
-            item=plain(item),
+            item=item,
             validation_error=fault,
         )
 
@@ -337,7 +334,7 @@ class TargetDecoder:
                 f"the stored item {key} does not fit {self._target.__name__}: {faults_of(error)}",
                 model=self._target.__name__,
                 key=key,
-                item=plain(item),
+                item=item,
                 validation_error=error,
             ) from error
         return made
@@ -407,5 +404,5 @@ class CollectionDecoder:
         if model is not None and issubclass(model, self._models):
             return definition_of(model).items
         if self._unknown == "raw":
-            return UnknownItem(kind if isinstance(kind, str) else None, plain(item))
+            return UnknownItem(kind if isinstance(kind, str) else None, {**item})
         return kind_error(self._table, item, self._key(item), [each.__name__ for each in self._models])

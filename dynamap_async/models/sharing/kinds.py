@@ -10,11 +10,11 @@ from pydantic import BaseModel
 from dynamap_async.codec import readable
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, ItemKindError, ItemValidationError
+from dynamap_async.errors.items import each_outcome
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import Encoded, ItemCodec
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.sharing.table import ByKeys, Kind, Prefix, Table, Unmarked, begins
-from dynamap_async.native import plain
 from dynamap_async.wire import AttributeValue, WireItem
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def kind_error(table: Table, item: WireItem, key: dict[str, Any], wanted: Sequen
     kind = table.kind_of(item)
     fault = ValueError(problem)
     error = ItemKindError(
-        f"the stored item {key} {problem}", model=wanted[0], key=key, item=plain(item), validation_error=fault
+        f"the stored item {key} {problem}", model=wanted[0], key=key, item=item, validation_error=fault
     )
     error.kind = kind if isinstance(kind, str) else None
     return error
@@ -241,7 +241,9 @@ def decode_mixed(items: Sequence[WireItem], ways: Sequence[Any], *, partial: boo
         try:
             found = codec.decode([items[position] for position in positions], partial=partial)
         except ItemValidationError as error:
-            _spread(error, items, positions, made, failures)
+            outcomes = each_outcome(error, [items[position] for position in positions])
+            for position, outcome in zip(positions, outcomes, strict=True):
+                (failures if isinstance(outcome, ItemValidationError) else made)[position] = outcome
         else:
             made.update(zip(positions, found, strict=True))
     given = [made[position] for position in sorted(made)]
@@ -252,21 +254,3 @@ def decode_mixed(items: Sequence[WireItem], ways: Sequence[Any], *, partial: boo
 
 def _is_codec(way: object) -> TypeGuard[ItemCodec[Any]]:
     return isinstance(way, ItemCodec)
-
-
-def _spread(
-    error: ItemValidationError,
-    items: Sequence[WireItem],
-    positions: Sequence[int],
-    made: dict[int, Any],
-    failures: dict[int, ItemValidationError],
-) -> None:
-    """Take an error of several items apart: what fits, and what does not, each in its place."""
-    failed = {id(failure.item): failure for failure in error.failures}
-    valid = iter(error.items)
-    for position in positions:
-        failure = failed.get(id(plain(items[position])))
-        if failure is None:
-            made[position] = next(valid)
-        else:
-            failures[position] = failure

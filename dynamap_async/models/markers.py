@@ -11,7 +11,19 @@ from dataclasses import KW_ONLY, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from types import EllipsisType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WithJsonSchema, WrapValidator
 from pydantic.fields import FieldInfo
@@ -202,129 +214,56 @@ def _whole_seconds(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
 
 if TYPE_CHECKING:
 
+    class _Described(TypedDict, total=False):
+        """What ``attr`` takes of each field; the subclasses have what some of its overloads take besides."""
+
+        name: str | None
+        alias: str | None
+        description: str | None
+
+    class _Stored(_Described, total=False):
+        stored_as: StoredForm | None
+        also_stored_as: OtherForms
+
+    class _Kept(_Stored, total=False):
+        frozen: bool
+
+    class _Chosen(_Kept, total=False):
+        shards: int | Shards | None
+
+
+if TYPE_CHECKING:  # of overloads alone, which mypy then joins with the function
+    # Fields that the session gives a value: left out of __init__, or, with default=..., not required there. mypy finds
+    # out which of both by the names of keywords, and takes the first overload that has them: so the longest come first.
+
+    @overload
+    def attr(*, autoincrement: Literal[True], default: EllipsisType, **options: Unpack[_Stored]) -> _Given[int]: ...
     @overload
     def attr(
-        *,
-        stored: bool = True,
-        shards: int | Shards | None = None,
-        frozen: bool = False,
-        name: str | None = None,
-        stored_as: StoredForm | None = None,
-        also_stored_as: OtherForms = (),
-        alias: str | None = None,
-        description: str | None = None,
-    ) -> Any: ...
-    @overload
-    def attr(
-        *,
-        default: T,
-        shards: int | Shards | None = None,
-        frozen: bool = False,
-        name: str | None = None,
-        stored_as: StoredForm | None = None,
-        also_stored_as: OtherForms = (),
-        alias: str | None = None,
-        description: str | None = None,
-    ) -> _Given[T]: ...
-    @overload
-    def attr(
-        *,
-        default_factory: Callable[[], T],
-        shards: int | Shards | None = None,
-        frozen: bool = False,
-        name: str | None = None,
-        stored_as: StoredForm | None = None,
-        also_stored_as: OtherForms = (),
-        alias: str | None = None,
-        description: str | None = None,
-    ) -> _Given[T]: ...
-    # Fields that the session gives a value: left out of __init__, or, with default=..., not required there.
-    @overload
-    def attr(
-        *,
-        autoincrement: Literal[True],
-        init: Literal[False] = False,
-        name: str | None = None,
-        stored_as: StoredForm | None = None,
-        also_stored_as: OtherForms = (),
-        alias: str | None = None,
-        description: str | None = None,
+        *, autoincrement: Literal[True], init: Literal[False] = False, **options: Unpack[_Stored]
     ) -> _Given[int]: ...
     @overload
-    def attr(
-        *,
-        autoincrement: Literal[True],
-        default: EllipsisType,
-        name: str | None = None,
-        stored_as: StoredForm | None = None,
-        also_stored_as: OtherForms = (),
-        alias: str | None = None,
-        description: str | None = None,
-    ) -> _Given[int]: ...
+    def attr(*, on_create: Callable[[], T], default: EllipsisType, **options: Unpack[_Kept]) -> _Given[T]: ...
+    @overload
+    def attr(*, on_create: Callable[[], T], init: Literal[False] = False, **options: Unpack[_Kept]) -> _Given[T]: ...
+    @overload
+    def attr(*, on_update: Callable[[], T], default: EllipsisType, **options: Unpack[_Stored]) -> _Given[T]: ...
+    @overload
+    def attr(*, on_update: Callable[[], T], init: Literal[False] = False, **options: Unpack[_Stored]) -> _Given[T]: ...
     @overload
     def attr(
-        *,
-        on_create: Callable[[], T],
-        init: Literal[False] = False,
-        frozen: bool = False,
-        name: str | None = None,
-        stored_as: StoredForm | None = None,
-        also_stored_as: OtherForms = (),
-        alias: str | None = None,
-        description: str | None = None,
-    ) -> _Given[T]: ...
-    @overload
-    def attr(
-        *,
-        on_create: Callable[[], T],
-        default: EllipsisType,
-        frozen: bool = False,
-        name: str | None = None,
-        stored_as: StoredForm | None = None,
-        also_stored_as: OtherForms = (),
-        alias: str | None = None,
-        description: str | None = None,
-    ) -> _Given[T]: ...
-    @overload
-    def attr(
-        *,
-        on_update: Callable[[], T],
-        init: Literal[False] = False,
-        name: str | None = None,
-        stored_as: StoredForm | None = None,
-        also_stored_as: OtherForms = (),
-        alias: str | None = None,
-        description: str | None = None,
-    ) -> _Given[T]: ...
-    @overload
-    def attr(
-        *,
-        on_update: Callable[[], T],
-        default: EllipsisType,
-        name: str | None = None,
-        stored_as: StoredForm | None = None,
-        also_stored_as: OtherForms = (),
-        alias: str | None = None,
-        description: str | None = None,
-    ) -> _Given[T]: ...
-    @overload
-    def attr(
-        *,
-        write_id: Literal[True],
-        init: Literal[False] = False,
-        name: str | None = None,
-        alias: str | None = None,
-        description: str | None = None,
+        *, write_id: Literal[True], default: EllipsisType, **options: Unpack[_Described]
     ) -> _Given[str | None]: ...
     @overload
     def attr(
-        *,
-        write_id: Literal[True],
-        default: EllipsisType,
-        name: str | None = None,
-        alias: str | None = None,
-        description: str | None = None,
+        *, write_id: Literal[True], init: Literal[False] = False, **options: Unpack[_Described]
     ) -> _Given[str | None]: ...
+    @overload
+    def attr(*, default: T, **options: Unpack[_Chosen]) -> _Given[T]: ...
+    @overload
+    def attr(*, default_factory: Callable[[], T], **options: Unpack[_Chosen]) -> _Given[T]: ...
+    @overload
+    def attr(*, stored: bool = True, **options: Unpack[_Chosen]) -> Any: ...
 
 
 def attr(  # noqa: PLR0913 - each setting is a keyword of its own

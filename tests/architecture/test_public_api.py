@@ -132,12 +132,29 @@ def parameters(function: Callable[..., Any]) -> set[str]:
     return set(inspect.signature(function).parameters) - {"self", "cls"}
 
 
+def keys(module: ModuleType, typed_dict: str) -> set[str]:
+    """Return the keys of a TypedDict, which may be there for type checkers only, and of its bases in that module."""
+    found: set[str] = set()
+    for node in statements(ast.parse(inspect.getsource(module)).body):
+        if isinstance(node, ast.ClassDef) and node.name == typed_dict:
+            found.update(header(each).partition(":")[0] for each in node.body if isinstance(each, ast.AnnAssign))
+            for base in node.bases:
+                assert isinstance(base, ast.Name)
+                found |= keys(module, base.id)
+    assert found or typed_dict == "TypedDict"
+    return found
+
+
 @pytest.mark.parametrize("name", ["attr", "template"])
 def test_overloads_take_what_the_function_takes(name: str) -> None:
     function = getattr(importlib.import_module("dynamap_async"), name)
     for node in definitions(function):
         assert isinstance(node, ast.FunctionDef)
         taken = {each.arg for each in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]}
+        if node.args.kwarg is not None:
+            match node.args.kwarg.annotation:
+                case ast.Subscript(value=ast.Name(id="Unpack"), slice=ast.Name(id=options)):
+                    taken |= keys(sys.modules[function.__module__], options)
         assert taken <= parameters(function)
 
 

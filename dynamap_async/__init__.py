@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         TransactGet,
         TransactWrite,
         Update,
+        WriteOptions,
     )
     from dynamap_async.planning import Grouped, InvalidItem, Plan, UnknownItem
     from dynamap_async.schema import (
@@ -236,6 +237,7 @@ __all__ = [
     "Usage",
     "Version",
     "WriteKind",
+    "WriteOptions",
     "after_read",
     "after_write",
     "attr",
@@ -267,7 +269,8 @@ _NAMES: Final = {
     "models.upgrades": "StoredItem downgrade upgrade",
     "operations": (
         "BatchExecuteStatement Check Collection Create Delete ExactlyOnce ExecuteTransaction Find Get Old Operation "
-        "Page Put Query Refresh Replace Reserve Save Scan Statement TransactFind TransactGet TransactWrite Update"
+        "Page Put Query Refresh Replace Reserve Save Scan Statement TransactFind TransactGet TransactWrite Update "
+        "WriteOptions"
     ),
     "planning": "Grouped InvalidItem Plan UnknownItem",
     "schema": "ALL KEYS_ONLY Encryption OnDemand Projection Recovery TableSettings Throughput include",

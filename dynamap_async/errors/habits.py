@@ -106,6 +106,18 @@ class EnteredByAsyncWith:
             """Exist beside ``__enter__``, which Python does not call without it."""
 
 
+class IteratedByAsyncFor:
+    """What is iterated over with ``async for``, and says so where ``for`` is written."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # checkers refuse it by themselves
+
+        def __iter__(self) -> None:
+            name = type(self).__name__
+            raise TypeError(f"{name} reads over the network; write `async for item in ...`, not `for`")
+
+
 _LOOKUPS: Final[Mapping[str, str]] = {
     **FIELD_NAMES,
     **dict.fromkeys(("range", "between"), "{field}.between(low, high)"),

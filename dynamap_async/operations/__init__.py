@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dynamap_async.operations.updatable import Returning, Updatable, UpdateSpec, returning, update_spec
     from dynamap_async.operations.update import Update
     from dynamap_async.operations.write import Write
+    from dynamap_async.operations.write_options import WriteOptions
 
 __all__ = [
     "BatchExecuteStatement",
@@ -85,6 +86,7 @@ __all__ = [
     "Update",
     "UpdateSpec",
     "Write",
+    "WriteOptions",
     "collection_spec",
     "counter_of",
     "needs_own_table",
@@ -111,6 +113,7 @@ _HOMES: Final = {
     "updatable": "Returning Updatable UpdateSpec returning update_spec",
     "update": "Update",
     "write": "Write",
+    "write_options": "WriteOptions",
 }
 """Module -> the names that are imported from it when they are used first."""
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, cast, final, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack, cast, final, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.errors import OperationError
-from dynamap_async.expressions import Condition
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, definition_of, is_whole, key_of_item, known
 from dynamap_async.operations.automatic_values import carried_version, same_version
 from dynamap_async.operations.put import Put
@@ -22,7 +21,8 @@ from dynamap_async.operations.write import (
     checked_returns,
     old_item,
 )
-from dynamap_async.planning import Context, check_written_by_key, stored_conditions
+from dynamap_async.operations.write_options import WriteOptions, check_options
+from dynamap_async.planning import Context, check_written_by_key
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body, WireKey
 
@@ -47,9 +47,7 @@ class Delete(WholeItemWrite[R], Generic[R]):
     kind: WriteKind | None = "delete"
 
     @overload
-    def __init__(
-        self: Delete[None], item: Model, /, *, where: Condition | None = None, read_first: bool = False
-    ) -> None: ...
+    def __init__(self: Delete[None], item: Model, /, **options: Unpack[WriteOptions]) -> None: ...
     @overload
     def __init__(
         self: Delete[None],
@@ -57,19 +55,11 @@ class Delete(WholeItemWrite[R], Generic[R]):
         partition: KeyValue,
         sort: KeyValue | None = None,
         /,
-        *,
-        where: Condition | None = None,
-        read_first: bool = False,
+        **options: Unpack[WriteOptions],
     ) -> None: ...
     @overload
     def __init__(
-        self: Delete[M | None],
-        item: M,
-        /,
-        *,
-        where: Condition | None = None,
-        read_first: bool = False,
-        returning: Literal["old"],
+        self: Delete[M | None], item: M, /, *, returning: Literal["old"], **options: Unpack[WriteOptions]
     ) -> None: ...
     @overload
     def __init__(
@@ -79,9 +69,8 @@ class Delete(WholeItemWrite[R], Generic[R]):
         sort: KeyValue | None = None,
         /,
         *,
-        where: Condition | None = None,
-        read_first: bool = False,
         returning: Literal["old"],
+        **options: Unpack[WriteOptions],
     ) -> None: ...
     def __init__(
         self,
@@ -90,9 +79,8 @@ class Delete(WholeItemWrite[R], Generic[R]):
         sort: KeyValue | None = None,
         /,
         *,
-        where: Condition | None = None,
-        read_first: bool = False,
         returning: Returns = None,
+        **options: Unpack[WriteOptions],
     ) -> None:
         """Name the item.
 
@@ -100,17 +88,19 @@ class Delete(WholeItemWrite[R], Generic[R]):
             target: the instance, or the model.
             partition: the partition key's value, after a model.
             sort: the sort key's value, where the table has one, after a model.
-            where: what must hold of the stored item.
-            read_first: whether to read the stored item first, which a model with ``Unique`` needs for a key, and for an
-                instance that no session read or wrote.
             returning: ``"old"`` gives back the item that was removed.
+            options: ``where``, what must hold of the stored item; and ``read_first``, whether to read it first, which a
+                model with ``Unique`` needs for a key, and for an instance that no session read or wrote.
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
             OperationError: the number of key values does not fit, the instance was given another key since it was read,
                 or there is no such result.
             ExpressionError: the condition is not about this model.
+            TypeError: there is no such option.
         """
+        if options:
+            check_options("delete", target, options, "returning", by_key=True)
         values = tuple(value for value in (partition, sort) if value is not None)
         # Never by the truth of the instance: an empty cart, which has a length of its own, is false.
         self._item = target if isinstance(target, Model) else None
@@ -118,8 +108,8 @@ class Delete(WholeItemWrite[R], Generic[R]):
         self._definition: Definition[Any] = definition_of(model)
         self._definition.require_table("deleted")
         self._expected: int | None = None
-        self._read_first = read_first
         self._returns: Returns = None if returning is None else checked_returns(returning)
+        self._take_options(options)
         if self._item is None:
             check_written_by_key(self._definition, deletes=True)
             self._key = self._definition.key(values)
@@ -129,7 +119,6 @@ class Delete(WholeItemWrite[R], Generic[R]):
             self._key = key_of_item(self._item, self._definition)
             if self._definition.version is not None:
                 self._expected = carried_version(self._item, self._definition)
-        self._conditions = stored_conditions(self._definition.model, () if where is None else (where,))
 
     def _take(self, definition: Definition[Any], key: WireKey, item: Model | None) -> None:
         self._item, self._definition, self._key = item, definition, key

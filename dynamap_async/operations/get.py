@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Final, Generic, Never, TypeVar, final
 
 from dynamap_async import models, planning
 from dynamap_async.errors import ItemNotFoundError, OperationError, ServiceError
 from dynamap_async.models import KeyValue, Model, definition_of, take_over
+from dynamap_async.operations.keywords import MISSING, no_key_keywords, says_what_is_missing
 from dynamap_async.operations.operation import SingleRequest, key_values, not_found
 from dynamap_async.planning import Context
 from dynamap_async.request import PartOfAnswer, Request, Target
@@ -18,12 +19,16 @@ M_co = TypeVar("M_co", bound=Model, covariant=True)
 R_co = TypeVar("R_co", covariant=True)
 ReadT = TypeVar("ReadT", bound="_ItemRead[Any, Any]")
 
+READ_OPTIONS: Final = ("consistent_read", "coalesce")
+"""The keywords of reads of one item."""
+
 
 class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
     """The read of one item."""
 
     __slots__ = ("_coalesce", "_consistent", "_definition", "_expiry", "_key", "_table", "_values")
 
+    @says_what_is_missing(1)
     def __init__(
         self,
         model: type[M_co],
@@ -33,6 +38,7 @@ class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
         *,
         consistent_read: bool = False,
         coalesce: bool = True,
+        **fields: Never,
     ) -> None:
         """Name the item.
 
@@ -42,11 +48,14 @@ class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
             sort: the sort key's value, where the table has one.
             consistent_read: whether all writes answered before must be seen.
             coalesce: whether the request may travel together with others, and be shared with equal ones.
+            fields: nothing: the key is given by its position.
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
             OperationError: the number of key values does not fit the table's key.
         """
+        if fields or partition is MISSING:
+            raise no_key_keywords(type(self).__name__, model, fields, READ_OPTIONS)
         definition = self._definition = definition_of(model)
         table = definition.require_table("read")
         self._values = (partition,) if sort is None else (partition, sort)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Generic, Literal, Self, cast, overload
+from typing import Any, Generic, Literal, Self, Unpack, cast, overload
 
 import orjson
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
@@ -37,7 +37,8 @@ from dynamap_async.operations.write import (
     refused_as_new,
 )
 from dynamap_async.operations.write_ids import write_id_in
-from dynamap_async.planning import Context, not_stored, stored_conditions
+from dynamap_async.operations.write_options import WriteOptions, check_options
+from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem, WireKey
 
@@ -70,46 +71,38 @@ class Put(WholeItemWrite[R], Generic[M, R]):
     _stamps: dict[str, Any]
 
     @overload
-    def __init__(
-        self: Put[MA, MA], item: MA, /, *, where: Condition | None = None, read_first: bool = False
-    ) -> None: ...
+    def __init__(self: Put[MA, MA], item: MA, /, **options: Unpack[WriteOptions]) -> None: ...
     @overload
     def __init__(
-        self: Put[MA, MA | None],
-        item: MA,
-        /,
-        *,
-        where: Condition | None = None,
-        read_first: bool = False,
-        returning: Literal["old"],
+        self: Put[MA, MA | None], item: MA, /, *, returning: Literal["old"], **options: Unpack[WriteOptions]
     ) -> None: ...
-    def __init__(
-        self, item: Any, /, *, where: Condition | None = None, read_first: bool = False, returning: Returns = None
-    ) -> None:
+    def __init__(self, item: Any, /, *, returning: Returns = None, **options: Unpack[WriteOptions]) -> None:
         """Take the item as it is now; later changes of the instance are not written.
 
         Where a hook, a number or a write id has to come before, the item is taken as it is when the write begins.
 
         Args:
             item: the model instance to write.
-            where: what must hold of the stored item.
-            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
             returning: ``"old"`` gives back the item that was replaced in place of the one that is written.
+            options: ``where``, what must hold of the stored item; and ``read_first``, whether to read it first, which a
+                model with ``Unique`` needs.
 
         Raises:
             EncodeError: a value cannot be stored, or a key is empty or too long.
             ItemTooLargeError: the item is over 400 KB.
             OperationError: it is not an instance of a model, or there is no such result.
             ExpressionError: the condition is not about this model.
+            TypeError: there is no such option.
         """
+        if options:
+            check_options("put", item, options, "returning")
         self._item: M = item
         model: type[M] = type(self._item)
         self._number: dict[str, int] = {}
-        self._read_first = read_first
         self._returns = None if returning is None else checked_returns(returning)
         self._definition: Definition[M] = definition_of(model)
         self._definition.require_table("written")
-        self._conditions = () if where is None else stored_conditions(model, (where,))
+        self._take_options(options)
         if not self._definition.prepares:
             self._encode()
 
@@ -306,13 +299,12 @@ class Create(Put[M, M], Generic[M]):
 
     kind: WriteKind | None = "create"
 
-    def __init__(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> None:
+    def __init__(self, item: M, /, **options: Unpack[WriteOptions]) -> None:
         """Take the item as ``Put`` does.
 
         Args:
             item: the model instance to write.
-            where: what must hold of the stored item.
-            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+            options: those of ``Put``.
 
         Raises:
             EncodeError: a value cannot be stored, or a key is empty or too long.
@@ -320,7 +312,8 @@ class Create(Put[M, M], Generic[M]):
             OperationError: it is not an instance of a model.
             ExpressionError: the condition is not about this model.
         """
-        super().__init__(item, where=where, read_first=read_first)
+        check_options("create", item, options)
+        super().__init__(item, **options)
 
     def before(self) -> None:
         """None: there must be no item."""

@@ -315,6 +315,18 @@ class Refinable(Generic[M]):
                 "list"
             )
 
+        def __getitem__(self, place: object) -> Never:
+            raise TypeError(
+                "a query is read over the network, and has no places; write .first(), .limit(items) or .page(size=..., "
+                "after=cursor)"
+            )
+
+        def __len__(self) -> Never:
+            raise TypeError("a query is read over the network; write .count(), or len() of what awaiting it gives")
+
+        def __bool__(self) -> bool:
+            return True  # which Python would otherwise ask the length for
+
     def where(self, *conditions: Condition, **fields: Never) -> Self:
         """Return the query with more conditions; all must hold.
 

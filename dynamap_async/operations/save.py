@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, Never, TypeVar, Unpack, final
 
 from dynamap_async.codec import anything, item_size
 from dynamap_async.errors import ConditionalCheckFailedError, OperationError, ServiceError
@@ -41,6 +41,7 @@ from dynamap_async.models import (
 from dynamap_async.operations.automatic_values import carried_version, same_version, stamped
 from dynamap_async.operations.implied_actions import value_of
 from dynamap_async.operations.key_changes import parts_as_before, shards_as_before
+from dynamap_async.operations.keywords import no_item_keywords
 from dynamap_async.operations.operation import not_found
 from dynamap_async.operations.put import Put
 from dynamap_async.operations.write import (
@@ -52,6 +53,7 @@ from dynamap_async.operations.write import (
     write_request,
 )
 from dynamap_async.operations.write_ids import write_id_in
+from dynamap_async.operations.write_options import WriteOptions, check_options
 from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
@@ -80,12 +82,13 @@ class Save(Put[M, M], Generic[M]):
     _before: Known | None
     _changes: Changes
 
-    def __init__(self, item: M, /, *, where: Condition | None = None) -> None:
+    def __init__(self, item: M, /, *, where: Condition | None = None, **fields: Never) -> None:
         """Take the item as ``Put`` does.
 
         Args:
             item: the model instance to write.
             where: what must hold of the stored item.
+            fields: nothing: the item is written as it is.
 
         Raises:
             EncodeError: a value cannot be stored.
@@ -94,6 +97,8 @@ class Save(Put[M, M], Generic[M]):
                 item.
             ExpressionError: the condition is not about this model.
         """
+        if fields:
+            raise no_item_keywords("save", item, fields, ("where",))
         super().__init__(item, where=where)
 
     @property
@@ -326,13 +331,12 @@ class Replace(Put[M, M], Generic[M]):
 
     __slots__ = ()
 
-    def __init__(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> None:
+    def __init__(self, item: M, /, **options: Unpack[WriteOptions]) -> None:
         """Take the item as ``Put`` does.
 
         Args:
             item: the model instance to write.
-            where: what must hold of the stored item.
-            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+            options: those of ``Put``.
 
         Raises:
             EncodeError: a value cannot be stored, or a key is empty or too long.
@@ -340,7 +344,8 @@ class Replace(Put[M, M], Generic[M]):
             OperationError: it is not an instance of a model, or the model accepts items of later versions.
             ExpressionError: the condition is not about this model.
         """
-        super().__init__(item, where=where, read_first=read_first)
+        check_options("replace", item, options)
+        super().__init__(item, **options)
         upgrades = self._definition.items.upgrades
         if upgrades is not None and upgrades.accepts_later:
             name = self._definition.model.__name__

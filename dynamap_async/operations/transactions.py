@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final, Generic, Self, TypeAlias, TypeVar, cast, final, overload
+from typing import Any, Final, Generic, Never, Self, TypeAlias, TypeVar, cast, final, overload
 
 from dynamap_async.errors import (
     CancellationReason,
@@ -29,6 +29,7 @@ from dynamap_async.limits import (
 )
 from dynamap_async.models import Definition, KeyValue, Model, definition_of, key_of_item
 from dynamap_async.operations.get import Find, Get, read_under
+from dynamap_async.operations.keywords import MISSING, no_key_keywords, says_what_is_missing
 from dynamap_async.operations.operation import Operation, Part, SingleRequest, key_values, part_of, shown_key
 from dynamap_async.operations.write import Stored, Write, write_request
 from dynamap_async.planning import Context, stored_conditions
@@ -417,8 +418,16 @@ class Check(Write[None]):
 
     __slots__ = ("_conditions", "_definition", "_key")
 
+    @says_what_is_missing(1)
     def __init__(
-        self, model: type[Model], partition: KeyValue, sort: KeyValue | None = None, /, *, where: Condition
+        self,
+        model: type[Model],
+        partition: KeyValue,
+        sort: KeyValue | None = None,
+        /,
+        *,
+        where: Condition,
+        **fields: Never,
     ) -> None:
         """Name the item.
 
@@ -427,12 +436,15 @@ class Check(Write[None]):
             partition: the partition key's value.
             sort: the sort key's value, where the table has one.
             where: what must hold of the stored item.
+            fields: nothing: the key is given by its position.
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
             OperationError: the number of key values does not fit.
             ExpressionError: the condition is not about this model.
         """
+        if fields or partition is MISSING:
+            raise no_key_keywords("Check", model, fields, ("where",))
         self._definition: Definition[Any] = definition_of(model)
         self._definition.require_table("checked")
         self._key = self._definition.key((partition,) if sort is None else (partition, sort))

@@ -60,6 +60,7 @@ from dynamap_async.models import (
     validated_members,
 )
 from dynamap_async.operations.automatic_values import carried_version
+from dynamap_async.operations.keywords import MISSING, says_what_is_missing
 from dynamap_async.planning import (
     check_written_by_key,
     own_path,
@@ -74,7 +75,6 @@ V = TypeVar("V")
 _SET_TAGS: Final = frozenset(("SS", "NS", "BS"))
 _CHANGES: Final = (Path, Start, Arithmetic, Longer)  # A | B would be made anew each time (benchmarks: update_one)
 _SETS: Final = (set, frozenset)
-_NO_VALUE: Final[Any] = object()
 _NOTHING: Final = Remove(undeclared("dynamap:nothing"))
 """What an update does that only adds or drops no members: no item has such an attribute, and a transaction takes no
 update that says nothing."""
@@ -384,7 +384,7 @@ class Updatable(Generic[M]):
     def set(self, field: Expr[Decimal] | Expr[Decimal | None], value: int, /) -> Self: ...
     @overload
     def set(self, field: DocumentTo[V], value: V | Change[V] | Readable[V] | None, /) -> Self: ...
-    def set(self, field: Any = None, value: Any = _NO_VALUE, /, **fields: Any) -> Self:
+    def set(self, field: Any = None, value: Any = MISSING, /, **fields: Any) -> Self:
         """Return the update that also gives a field, or a part of one, a value.
 
         None removes the attribute, or stores NULL where absence would read back as something else.
@@ -399,27 +399,26 @@ class Updatable(Generic[M]):
             EncodeError: a constant does not fit the field.
             ExpressionError: the field cannot be set, or the update changes it already.
         """
-        if fields or value is _NO_VALUE:
-            model = self._spec.definition.model.__name__
-            if fields:
-                raise no_keywords("set", ".set({field}, {value!r})", model, fields)
-            raise TypeError(
-                f"set() takes a field and a value, as in .set({model}.field, value); several by name: "
-                ".set_fields({'field': value})"
-            )
+        if fields or value is MISSING:
+            raise self._no_field("set", fields)
         return self._and(lambda definition: setting(definition, field, value))
 
-    def set_fields(self, values: Mapping[str, Any], /) -> Self:
+    @says_what_is_missing(1)
+    def set_fields(self, values: Mapping[str, Any], /, **fields: Never) -> Self:
         """Return the update that also gives these fields values, each as ``set`` does: for the body of a PATCH request.
 
         Args:
             values: field name -> value, such as ``body.model_dump(exclude_unset=True)``; what is not in it stays. It
                 may be empty.
+            fields: nothing: the names are keys of the mapping.
 
         Raises:
             EncodeError: a value does not fit its field.
             ExpressionError: there is no such field, or it cannot be set, or the update changes it already.
         """
+        if fields or values is MISSING:
+            given: Mapping[str, object] = fields or {"field": "value"}
+            raise TypeError(f"set_fields() takes one mapping of names and values; write .set_fields({given!r})")
         return self._and(*(partial(_setting_named, name, value) for name, value in values.items()))
 
     @overload
@@ -430,7 +429,7 @@ class Updatable(Generic[M]):
     def add(self, field: Expr[Decimal] | Expr[Decimal | None], amount: Decimal | int, /) -> Self: ...
     @overload
     def add(self, field: Expr[float] | Expr[float | None], amount: float, /) -> Self: ...
-    def add(self, field: Any, amount: Any, /) -> Self:
+    def add(self, field: Any = MISSING, amount: Any = MISSING, /, **fields: Any) -> Self:
         """Return the update that also adds a number to a number, or members to a set.
 
         An empty set adds nothing. A number that the item does not have counts as its default, or 0. The amount may be
@@ -439,37 +438,47 @@ class Updatable(Generic[M]):
         Args:
             field: a field that holds a number or a set, or a part of a field.
             amount: the number, or the members as a set.
+            fields: nothing: the field is given as in ``Tweet.likes``.
 
         Raises:
             EncodeError: the amount, or a member, is of another type than the field's.
             ExpressionError: the field holds neither number nor set, or the update changes it already.
         """
+        if fields or amount is MISSING:
+            raise self._no_field("add", fields)
         return self._and(lambda definition: adding(definition, field, amount))
 
-    def remove(self, *fields: Expr[Any] | DocumentTo[Any]) -> Self:
+    def remove(self, *fields: Expr[Any] | DocumentTo[Any], **names: Never) -> Self:
         """Return the update that also drops fields, parts of nested models, or elements of lists.
 
         What is not there is no error. Positions in lists are those before the update.
 
         Args:
             fields: fields, parts of nested models, or elements of lists.
+            names: nothing: a field is given as in ``Tweet.city``.
 
         Raises:
             ExpressionError: items cannot do without one of them, or the update changes it already.
         """
+        if names:
+            raise self._no_field("remove", names)
         return self._and(*(partial(_removing, field) for field in fields))
 
-    def delete(self, field: SetOf[V], members: AbstractSet[V] | FieldFirst[V], /) -> Self:
+    @says_what_is_missing(2)
+    def delete(self, field: SetOf[V], members: AbstractSet[V] | FieldFirst[V], /, **fields: Never) -> Self:
         """Return the update that also drops members of a set; those that it does not have are no error, nor are none.
 
         Args:
             field: a field that holds a set, or a part of a field.
             members: the members, as a set.
+            fields: nothing: the field is given as in ``Tweet.tags``.
 
         Raises:
             EncodeError: the members are of another type than the field's.
             ExpressionError: the field holds no set, or the update changes it already.
         """
+        if fields or members is MISSING:
+            raise self._no_field("delete", fields)
         return self._and(lambda definition: deleting(definition, field, members))
 
     def where(self, *conditions: Condition, **fields: Never) -> Self:
@@ -525,6 +534,15 @@ class Updatable(Generic[M]):
         if number < 0:
             raise OutOfRangeError(f"expect_version() needs a whole number from 0 up, not {number!r}")
         return self._with(replace_fields(spec, expected=number))
+
+    def _no_field(self, method: str, given: Mapping[str, object]) -> TypeError:
+        """Return the error of a change that is given by keywords, or has no field or no value."""
+        model = self._spec.definition.model.__name__
+        if given:
+            written = ".remove({field})" if method == "remove" else f".{method}({{field}}, {{value!r}})"
+            return no_keywords(method, written, model, given)
+        by_name = "; several by name: .set_fields({'field': value})" if method == "set" else ""
+        return TypeError(f"{method}() takes a field and a value, as in .{method}({model}.field, value){by_name}")
 
     def _and(self, *makers: Callable[[Definition[Any]], Action]) -> Self:
         spec = self._spec

@@ -37,6 +37,7 @@ from dynamap_async.expressions import (
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, is_whole, known, take_over
 from dynamap_async.operations.implied_actions import completed, guards, known_after, move_on, value_of
 from dynamap_async.operations.key_changes import is_attribute, parts_as_read, resharded, shards_as_read
+from dynamap_async.operations.keywords import no_key_keywords
 from dynamap_async.operations.operation import key_values
 from dynamap_async.operations.transactions import ExactlyOnce
 from dynamap_async.operations.unique_values import unique_after, unique_attributes
@@ -207,18 +208,23 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     def __init__(
         self: Update[MA, MA], model: type[MA], partition: KeyValue, sort: KeyValue | None = None, /
     ) -> None: ...
-    def __init__(self, subject: Any, partition: KeyValue | None = None, sort: KeyValue | None = None, /) -> None:
+    def __init__(
+        self, subject: Any, partition: KeyValue | None = None, sort: KeyValue | None = None, /, **fields: Any
+    ) -> None:
         """Name the item; the update does nothing yet.
 
         Args:
             subject: the instance, or the model.
             partition: the partition key's value, after a model.
             sort: the sort key's value, where the table has one, after a model.
+            fields: nothing: the key is given by its position, and ``set_fields`` takes names of fields.
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
             OperationError: the number of key values does not fit.
         """
+        if fields:
+            raise no_key_keywords("Update", subject, fields)
         self._spec = update_spec(subject, partition, sort)
         self._execution = None
 

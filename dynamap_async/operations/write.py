@@ -23,7 +23,8 @@ from dynamap_async.errors import (
 from dynamap_async.expressions import Condition, Placeholders, conjunction, render_condition
 from dynamap_async.models import Definition, Model, WriteKind, definition_of
 from dynamap_async.operations.operation import Part, SingleRequest, key_values, part_of, shown_key
-from dynamap_async.planning import Context, with_missing_table_note
+from dynamap_async.operations.write_options import WriteOptions
+from dynamap_async.planning import Context, stored_conditions, with_missing_table_note
 from dynamap_async.request import Request, Target, WriteId
 from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
@@ -400,6 +401,12 @@ class WholeItemWrite(Write[R_co]):
     _expected: int | None
     _read_first: bool
     _returns: Returns
+
+    def _take_options(self, options: WriteOptions) -> None:
+        """Take the checked options of a caller; the model has to be known by then."""
+        where = options.get("where")
+        self._conditions = () if where is None else stored_conditions(self._definition.model, (where,))
+        self._read_first = options.get("read_first", False)
 
     @property
     def definition(self) -> Definition[Any]:

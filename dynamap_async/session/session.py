@@ -8,7 +8,7 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mappin
 from decimal import Decimal
 from functools import cached_property, partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, Unpack, overload
 
 from dynamap_async import operations
 from dynamap_async.codec import item_size
@@ -19,12 +19,18 @@ from dynamap_async.executor import Executor
 from dynamap_async.models import AfterRead, AfterWrite, BeforeWrite, Index, Key, KeyValue, Model, definition_of
 from dynamap_async.native import CODEC
 from dynamap_async.operations import Find, Get, Operation
+from dynamap_async.operations.get import READ_OPTIONS
+from dynamap_async.operations.keywords import (
+    MISSING,
+    no_key_keywords,
+    no_query_keywords,
+    says_what_is_missing,
+)
 from dynamap_async.planning import Context, checked_model, positive
 from dynamap_async.planning import table_names as names_of_tables
 from dynamap_async.session.conflicts import Conflicts
 from dynamap_async.session.counter_numbers import Increment, Numbers
 from dynamap_async.session.hooks import SessionHooks
-from dynamap_async.session.keywords import NO_KEY, no_key_keywords, no_query_keywords, says_how_a_key_is_given
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.settings import (
     check_names_are_declared,
@@ -40,7 +46,7 @@ from dynamap_async.usage import Usage
 
 if TYPE_CHECKING:
     from dynamap_async.expressions import Condition, Expr
-    from dynamap_async.operations import FindOf, GetOf, Statement, Write
+    from dynamap_async.operations import FindOf, GetOf, Statement, Write, WriteOptions
     from dynamap_async.session.bound_reads import BoundCollection, BoundCollectionScan, BoundQuery, BoundScan
     from dynamap_async.session.bound_statement import BoundStatement
     from dynamap_async.session.bound_writes import BoundUpdate
@@ -331,7 +337,7 @@ class Session(EnteredByAsyncWith):
         """
         return await self._runner.execute(operation)
 
-    @says_how_a_key_is_given
+    @says_what_is_missing(1)
     async def get(
         self,
         model: type[M],
@@ -369,13 +375,13 @@ class Session(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
         """
-        if fields or partition is NO_KEY:
-            raise no_key_keywords(Session.get, model, fields)
+        if fields or partition is MISSING:
+            raise no_key_keywords("get", model, fields, READ_OPTIONS)
         return await self._runner.execute(
             Get(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
         )
 
-    @says_how_a_key_is_given
+    @says_what_is_missing(1)
     async def find(
         self,
         model: type[M],
@@ -411,8 +417,8 @@ class Session(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
         """
-        if fields or partition is NO_KEY:
-            raise no_key_keywords(Session.find, model, fields)
+        if fields or partition is MISSING:
+            raise no_key_keywords("find", model, fields, READ_OPTIONS)
         return await self._runner.execute(
             Find(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
         )
@@ -452,6 +458,7 @@ class Session(EnteredByAsyncWith):
         where: Condition | None = None,
         read_first: bool = False,
         returning: Literal["old"] | None = None,
+        **fields: Never,
     ) -> M | None:
         """Write an item, replacing the stored one; ``where`` says what must hold of that one. See ``Put``.
 
@@ -462,6 +469,7 @@ class Session(EnteredByAsyncWith):
             where: what must hold of the stored item.
             read_first: whether to read the stored item first, which a model with ``Unique`` needs.
             returning: ``"old"`` gives back the item that was replaced, None where there was none.
+            fields: nothing: values are the item's.
 
         Raises:
             ConditionalCheckFailedError: ``where`` does not hold.
@@ -484,15 +492,18 @@ class Session(EnteredByAsyncWith):
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
         """
         if returning is None:
-            return await self._runner.execute(operations.Put(item, where=where, read_first=read_first))
-        return await self._runner.execute(operations.Put(item, where=where, read_first=read_first, returning=returning))
+            return await self._runner.execute(operations.Put(item, where=where, read_first=read_first, **fields))
+        return await self._runner.execute(
+            operations.Put(item, where=where, read_first=read_first, returning=returning, **fields)
+        )
 
-    async def create(self, item: M, /, *, where: Condition | None = None) -> M:
+    async def create(self, item: M, /, *, where: Condition | None = None, **fields: Never) -> M:
         """Write an item that must not exist yet; ConditionalCheckFailedError if it does. See ``Create``.
 
         Args:
             item: the model instance, which is returned.
             where: what must hold besides.
+            fields: nothing: values are the item's.
 
         Raises:
             ConditionalCheckFailedError: there is an item with this key.
@@ -513,14 +524,15 @@ class Session(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
         """
-        return await self._runner.execute(operations.Create(item, where=where))
+        return await self._runner.execute(operations.Create(item, where=where, **fields))
 
-    async def save(self, item: M, /, *, where: Condition | None = None) -> M:
+    async def save(self, item: M, /, *, where: Condition | None = None, **fields: Never) -> M:
         """Write what changed of an item since it was read or written; nothing is sent if nothing did. See ``Save``.
 
         Args:
             item: the model instance, which is returned.
             where: what must hold of the stored item.
+            fields: nothing: values are the item's.
 
         Raises:
             ItemNotFoundError: the item is gone.
@@ -544,15 +556,18 @@ class Session(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
         """
-        return await self._runner.execute(operations.Save(item, where=where))
+        return await self._runner.execute(operations.Save(item, where=where, **fields))
 
-    async def replace(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> M:
+    async def replace(
+        self, item: M, /, *, where: Condition | None = None, read_first: bool = False, **fields: Never
+    ) -> M:
         """Write all of an item, whatever its stored version, and set the version past that one. See ``Replace``.
 
         Args:
             item: the model instance, which is returned.
             where: what must hold of the stored item.
             read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+            fields: nothing: values are the item's.
 
         Raises:
             ConditionalCheckFailedError: ``where`` does not hold.
@@ -572,7 +587,7 @@ class Session(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
         """
-        return await self._runner.execute(operations.Replace(item, where=where, read_first=read_first))
+        return await self._runner.execute(operations.Replace(item, where=where, read_first=read_first, **fields))
 
     @overload
     def update(self, item: M, /) -> BoundUpdate[M, M]: ...
@@ -606,7 +621,7 @@ class Session(EnteredByAsyncWith):
         from dynamap_async.session.bound_writes import BoundUpdate
 
         if fields:
-            raise no_key_keywords(Session.update, subject, fields)
+            raise no_key_keywords("update", subject, fields)
         return BoundUpdate(self._runner, operations.update_spec(subject, partition, sort))
 
     @overload
@@ -711,7 +726,7 @@ class Session(EnteredByAsyncWith):
         returning: Literal["old"],
     ) -> M | None: ...
     @overload
-    async def delete(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None: ...
+    async def delete(self, item: Model, /, **options: Unpack[WriteOptions]) -> None: ...
     @overload
     async def delete(
         self,
@@ -719,9 +734,7 @@ class Session(EnteredByAsyncWith):
         partition: KeyValue,
         sort: KeyValue | None = None,
         /,
-        *,
-        where: Condition | None = None,
-        read_first: bool = False,
+        **options: Unpack[WriteOptions],
     ) -> None: ...
     async def delete(
         self,
@@ -762,12 +775,10 @@ class Session(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
         """
-        if fields:
-            raise no_key_keywords(Session.delete, target, fields)
         if returning is None:
-            return await self.execute(operations.Delete(target, *key, where=where, read_first=read_first))
+            return await self.execute(operations.Delete(target, *key, where=where, read_first=read_first, **fields))
         return await self.execute(
-            operations.Delete(target, *key, where=where, read_first=read_first, returning=returning)
+            operations.Delete(target, *key, where=where, read_first=read_first, returning=returning, **fields)
         )
 
     async def retry_on_conflict(self, change: Callable[[], Awaitable[R]], /, *, attempts: int = 10) -> R:

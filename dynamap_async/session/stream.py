@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Final, Generic, Self, TypeAlias, TypeVar, cast
 
 from dynamap_async.errors import CapacityBudgetExceededError, ItemValidationError, OperationError, SessionStateError
-from dynamap_async.errors.habits import EnteredByAsyncWith
+from dynamap_async.errors.habits import EnteredByAsyncWith, IteratedByAsyncFor
 from dynamap_async.executor import CompletedPages, Executor, MergedPages, Pages, SegmentPages, reported_units
 from dynamap_async.models import AfterRead, Model, definition_of
 from dynamap_async.operations import Count, PagedOperation, PageOf, Reads
@@ -92,7 +92,7 @@ def page_pace() -> WorkPace:
     return WorkPace(_SLICE_ITEMS)
 
 
-class ItemStream(EnteredByAsyncWith, Generic[ItemT]):
+class ItemStream(EnteredByAsyncWith, IteratedByAsyncFor, Generic[ItemT]):
     """An asynchronous iterator over the items of a query.
 
     It is an object and not a generator: leaving a loop early drops it, which ends the request that is under way at

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Never, Self, TypeVar, Unpack, cast, overload
 
 from dynamap_async.errors import OperationError, SessionStateError
 from dynamap_async.errors.habits import EnteredByAsyncWith
@@ -26,8 +26,9 @@ from dynamap_async.operations import (
     UpdateSpec,
     Write,
 )
+from dynamap_async.operations.keywords import MISSING, no_key_keywords, says_what_is_missing
 from dynamap_async.operations.transactions import check_action
-from dynamap_async.session.keywords import no_key_keywords
+from dynamap_async.operations.write_options import WriteOptions, check_options
 from dynamap_async.session.runner import Runner
 
 M = TypeVar("M")
@@ -124,13 +125,12 @@ class Transaction(EnteredByAsyncWith):
         """What was given to it until now, in order; also after its end."""
         return tuple(self._actions)
 
-    def put(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None:
+    def put(self, item: Model, /, **options: Unpack[WriteOptions]) -> None:
         """Write an item, replacing the stored one. See ``Put``.
 
         Args:
             item: the model instance.
-            where: what must hold of the stored item.
-            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+            options: ``where`` and ``read_first``, as of ``Put``.
 
         Raises:
             EncodeError: a value cannot be stored, or a key is empty or too long.
@@ -145,14 +145,16 @@ class Transaction(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        return self._take(Put(item, where=where, read_first=read_first))
+        check_options("put", item, options)
+        return self._take(Put(item, **options))
 
-    def create(self, item: Model, /, *, where: Condition | None = None) -> None:
+    def create(self, item: Model, /, *, where: Condition | None = None, **fields: Never) -> None:
         """Write an item that must not exist yet. See ``Create``.
 
         Args:
             item: the model instance.
             where: what must hold besides.
+            fields: nothing: values are the item's.
 
         Raises:
             EncodeError: a value cannot be stored, or a key is empty or too long.
@@ -167,14 +169,15 @@ class Transaction(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        return self._take(Create(item, where=where))
+        return self._take(Create(item, where=where, **fields))
 
-    def save(self, item: Model, /, *, where: Condition | None = None) -> None:
+    def save(self, item: Model, /, *, where: Condition | None = None, **fields: Never) -> None:
         """Write what changed of an item; one in which nothing changed must still be as it was. See ``Save``.
 
         Args:
             item: the model instance.
             where: what must hold of the stored item.
+            fields: nothing: values are the item's.
 
         Raises:
             EncodeError: a value cannot be stored, or a key is empty or too long.
@@ -189,14 +192,15 @@ class Transaction(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        return self._take(Save(item, where=where))
+        return self._take(Save(item, where=where, **fields))
 
-    def replace(self, item: Model, /, *, where: Condition | None = None) -> None:
+    def replace(self, item: Model, /, *, where: Condition | None = None, **fields: Never) -> None:
         """Write an item whatever version is stored. See ``Replace``.
 
         Args:
             item: the model instance.
             where: what must hold of the stored item.
+            fields: nothing: values are the item's.
 
         Raises:
             EncodeError: a value cannot be stored, or a key is empty or too long.
@@ -211,10 +215,10 @@ class Transaction(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        return self._take(Replace(item, where=where))
+        return self._take(Replace(item, where=where, **fields))
 
     @overload
-    def delete(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None: ...
+    def delete(self, item: Model, /, **options: Unpack[WriteOptions]) -> None: ...
     @overload
     def delete(
         self,
@@ -222,21 +226,15 @@ class Transaction(EnteredByAsyncWith):
         partition: KeyValue,
         sort: KeyValue | None = None,
         /,
-        *,
-        where: Condition | None = None,
-        read_first: bool = False,
+        **options: Unpack[WriteOptions],
     ) -> None: ...
-    def delete(
-        self, target: Any, /, *key: Any, where: Condition | None = None, read_first: bool = False, **fields: Any
-    ) -> None:
+    def delete(self, target: Any, /, *key: Any, **options: Unpack[WriteOptions]) -> None:
         """Remove an item, given as an instance or as model and key. See ``Delete``.
 
         Args:
             target: the instance, or the model.
             key: after a model, the partition key's value, and the sort key's where the table has one.
-            where: what must hold of the stored item.
-            read_first: whether to read the stored item first; see ``Delete``.
-            fields: nothing: the key is given by its position.
+            options: ``where`` and ``read_first``, as of ``Delete``.
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
@@ -250,9 +248,8 @@ class Transaction(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        if fields:
-            raise no_key_keywords(Transaction.delete, target, fields)
-        return self._take(Delete(target, *key, where=where, read_first=read_first))
+        check_options("delete", target, options, by_key=True)
+        return self._take(Delete(target, *key, **options))
 
     @overload
     def update(self, item: MA, /) -> TransactionUpdate[MA]: ...
@@ -280,7 +277,7 @@ class Transaction(EnteredByAsyncWith):
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
         if fields:
-            raise no_key_keywords(Transaction.update, subject, fields)
+            raise no_key_keywords("update", subject, fields)
         update: Update[Any, Any] = Update(subject, *key)
         self._take(update)
         return TransactionUpdate(self, len(self._actions) - 1, update)
@@ -294,8 +291,16 @@ class Transaction(EnteredByAsyncWith):
             )
         self._actions[position] = after
 
+    @says_what_is_missing(1)
     def check(
-        self, model: type[Model], partition: KeyValue, sort: KeyValue | None = None, /, *, where: Condition
+        self,
+        model: type[Model],
+        partition: KeyValue,
+        sort: KeyValue | None = None,
+        /,
+        *,
+        where: Condition,
+        **fields: Never,
     ) -> None:
         """Demand something of an item that the transaction does not write. See ``Check``.
 
@@ -304,6 +309,7 @@ class Transaction(EnteredByAsyncWith):
             partition: the partition key's value.
             sort: the sort key's value, where the table has one.
             where: what must hold of the stored item.
+            fields: nothing: the key is given by its position.
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
@@ -317,6 +323,8 @@ class Transaction(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConditionCheck.html
         """
+        if fields or partition is MISSING:
+            raise no_key_keywords("check", model, fields, ("where",))
         return self._take(Check(model, partition, sort, where=where))
 
     def add(self, action: Write[Any], /) -> None:

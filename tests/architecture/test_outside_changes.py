@@ -17,7 +17,7 @@ SET_FROM_OUTSIDE = {
     ("executor/pacing", "ticket"): "a ticket is a record of who waits, which the line keeps",
     ("models", "info"): "Pydantic's own way to give a field more metadata",
     ("operations", "own"): "an error, of one action of a transaction, is told what it lacks",
-    ("session", "method"): "a key has a default for programs, and none for checkers, whatever the signature says",
+    ("operations", "method"): "an argument has a default for programs, none for checkers, whatever a signature says",
     ("session/bulk", "part"): "a part of a bulk call learns its place when it is accepted",
 }
 """Folder and variable -> why what the variable names is set outside of its own class."""

@@ -4,8 +4,12 @@ import pytest
 
 from dynamap_async import (
     Attr,
+    Check,
     Collection,
     Create,
+    Delete,
+    Find,
+    Get,
     GlobalIndex,
     Model,
     PartitionKey,
@@ -173,6 +177,8 @@ def test_names_that_begin_with_an_underscore_are_answered_as_by_pydantic():
         (lambda q: q.where(depot__in=["a"]), "where() takes no keyword 'depot__in'; write .where(Parcel.depot.is_in("),
         (lambda q: q.where(home__city="a"), "where() takes no keyword 'home__city'; write .where(Parcel.home.city == "),
         (list, "a query is read over the network; write `async for item in session.query(...)`, or `await` it"),
+        (len, "a query is read over the network; write .count(), or len() of what awaiting it gives"),
+        (lambda q: q[0], "a query is read over the network, and has no places; write .first(), .limit(items) or"),
     ],
 )
 def test_a_query_says_how_it_is_written_here(ask, message: str):
@@ -193,6 +199,19 @@ def test_a_query_says_how_it_is_written_here(ask, message: str):
         (lambda u: u.set({"depot": "x"}), "set() takes a field and a value, as in .set(Parcel.field, value); several"),
         (lambda u: u.set(Parcel.depot), "set() takes a field and a value"),
         (lambda u: u.where(depot="x"), "where() takes no keyword 'depot'; write .where(Parcel.depot == 'x')"),
+        (lambda u: u.add(depot=1), "add() takes no keyword 'depot'; write .add(Parcel.depot, 1)"),
+        (lambda u: u.add(Parcel.depot), "add() takes a field and a value, as in .add(Parcel.field, value)"),
+        (lambda u: u.remove(depot=1), "remove() takes no keyword 'depot'; write .remove(Parcel.depot)"),
+        (lambda u: u.delete(depot={"x"}), "delete() takes no keyword 'depot'; write .delete(Parcel.depot, {'x'})"),
+        (lambda u: u.delete(Parcel.depot), "delete() takes a field and a value, as in .delete(Parcel.field, value)"),
+        (
+            lambda u: u.set_fields(depot="x"),
+            "set_fields() takes one mapping of names and values; write .set_fields({'depot': 'x'})",
+        ),
+        (
+            lambda u: u.set_fields(),
+            "set_fields() takes one mapping of names and values; write .set_fields({'field': 'value'})",
+        ),
     ],
 )
 def test_an_update_says_how_it_is_written_here(ask, message: str):
@@ -294,6 +313,67 @@ async def test_a_session_says_how_keys_and_conditions_are_given(ask, message: st
     with pytest.raises(TypeError) as caught:
         await asked()
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda: Get(Shipment, depot="york", number=1),
+            "Get() takes no keyword 'depot'; write Get(Shipment, 'york', 1)",
+        ),
+        (lambda: Find(Shipment), "Find() needs the values of the key; write Find(Shipment, depot, number)"),
+        (lambda: Get(Shipment, "york", 1, consistent=True), "Get() takes no keyword 'consistent'; did you mean"),
+        (
+            lambda: Update(Shipment, depot="york"),
+            "Update() takes no keyword 'depot'; write Update(Shipment, 'york', nu",
+        ),
+        (
+            lambda: Update(Shipment, "york", 1, status="lost"),
+            "Update() takes no keyword 'status'; write Update(Shipment, ...).set(Shipment.status, 'lost')",
+        ),
+        (
+            lambda: Delete(Shipment, depot="york", number=1),
+            "delete() takes no keyword 'depot'; write delete(Shipment, 'york', 1)",
+        ),
+        (
+            lambda: Check(Shipment, depot="york", number=1, where=Shipment.status == "new"),
+            "Check() takes no keyword 'depot'; write Check(Shipment, 'york', 1)",
+        ),
+    ],
+)
+def test_an_operation_says_how_keys_are_given(ask, message: str):
+    with pytest.raises(TypeError) as caught:
+        ask()
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("kind", [Put, Create, Save, Replace])
+def test_a_write_of_a_whole_item_says_what_to_write_for_a_keyword(kind):
+    shipment, name = Shipment(depot="york", number=1), kind.__name__.lower()
+    for item, keyword, message in (
+        (Shipment, {"depot": "york"}, f"{name}() takes no keyword 'depot'; write {name}(Shipment(depot='york'))"),
+        (shipment, {"status": "lost"}, f"{name}() takes no keyword 'status'; it writes the item as it is, so write "),
+        (shipment, {"wher": Shipment.status == "new"}, f"{name}() takes no keyword 'wher'; did you mean where?"),
+        (shipment, {"ttl": 5}, f"{name}() takes no keyword 'ttl'; it takes where"),
+    ):
+        with pytest.raises(TypeError) as caught:
+            kind(item, **keyword)
+        assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("name", ["put", "create", "save", "replace", "delete"])
+@pytest.mark.asyncio
+async def test_a_session_says_what_to_write_for_a_keyword_of_a_write(name: str):
+    shipment = Shipment(depot="york", number=1)
+    with pytest.raises(TypeError, match=rf"{name}\(\) takes no keyword 'wher'; did you mean where\?"):
+        await getattr(Session(region="eu-west-1"), name)(shipment, wher=None)
+
+
+@pytest.mark.parametrize("kind", [Create, Replace])
+def test_only_a_put_and_a_delete_give_back_the_old_item(kind):
+    with pytest.raises(TypeError, match="takes no keyword 'returning'; it takes where and read_first"):
+        kind(Shipment(depot="york", number=1), returning="old")
 
 
 @pytest.mark.parametrize("kind", [Put, Create, Save, Replace])

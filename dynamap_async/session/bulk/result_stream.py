@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, Self, TypeVar
 
 from dynamap_async.config import BatchPolicy
 from dynamap_async.errors import BatchError, DynamapError, ItemFailure, SessionStateError
-from dynamap_async.errors.habits import EnteredByAsyncWith
+from dynamap_async.errors.habits import EnteredByAsyncWith, IteratedByAsyncFor
 from dynamap_async.executor import own_instance
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.operations import SingleRequest
@@ -30,7 +30,7 @@ R = TypeVar("R")
 _AHEAD_BATCHES: Final = 10
 
 
-class Answers(EnteredByAsyncWith, Generic[T, R]):
+class Answers(EnteredByAsyncWith, IteratedByAsyncFor, Generic[T, R]):
     """Pairs of what was asked for and what was found, as they arrive: ``async for key, item in session.each(...)``.
 
     It asks for more only as fast as pairs are taken: at most 10 full calls ahead. Leaving the loop early, ``aclose`` or

@@ -125,6 +125,24 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
 
     Await it for the report, or iterate over it: ``async for report in session.upgrade(Customer)`` gives a report after
     each page that was read and written. ``async with`` ends it at a place that you can see. It is gone through once.
+
+    Args:
+        runner: carries out operations.
+        model: the model of the items.
+        segments: how many parts of the table are read at the same time.
+        page_size: how many items one request reads at the most.
+        dry_run: whether nothing is written.
+        max_failures: after how many items that cannot be upgraded it stops.
+        allowance: what it may take.
+        skip_expired: whether items whose time to live has passed are left as they are.
+        verify: whether items of older versions are counted at the end.
+        checkpoint: where to go on.
+        name: what its place is stored under in the library's own table; None to store none.
+
+    Raises:
+        OperationError: the model has no versions, a number is out of range, or what is asked for excludes itself.
+        CursorError: the checkpoint is not of such a pass.
+        SessionStateError: the session is not open.
     """
 
     __slots__ = (
@@ -168,26 +186,6 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         checkpoint: str | None,
         name: str | None,
     ) -> None:
-        """Create the pass; nothing is sent yet.
-
-        Args:
-            runner: carries out operations.
-            model: the model of the items.
-            segments: how many parts of the table are read at the same time.
-            page_size: how many items one request reads at the most.
-            dry_run: whether nothing is written.
-            max_failures: after how many items that cannot be upgraded it stops.
-            allowance: what it may take.
-            skip_expired: whether items whose time to live has passed are left as they are.
-            verify: whether items of older versions are counted at the end.
-            checkpoint: where to go on.
-            name: what its place is stored under in the library's own table; None to store none.
-
-        Raises:
-            OperationError: the model has no versions, a number is out of range, or what is asked for excludes itself.
-            CursorError: the checkpoint is not of such a pass.
-            SessionStateError: the session is not open.
-        """
         self._begun = True  # until it is made; see ``__del__``
         super().__init__()
         runner.executor.check_open()
@@ -562,12 +560,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
 
 
 async def recorded(runner: Runner, model: type[Model]) -> int | None:
-    """Return the version that passes have proved all items of a model to have reached; None for none.
-
-    Args:
-        runner: carries out operations.
-        model: the model.
-    """
+    """Return the version that passes have proved all items of a model to have reached; None for none."""
     members = with_versions(checked_model(model))
     reads = [Find(UpgradeRecord, upgrade_record_key(each)) for each in members]
     try:

@@ -35,19 +35,17 @@ class StoredPlace(OwnItem, defer_build=True):
 
 
 class UpgradePlace:
-    """The place of the passes of one name over the items of one model."""
+    """The place of the passes of one name over the items of one model.
+
+    Args:
+        runner: carries out requests, without hooks.
+        name: the name of the pass.
+
+    Raises:
+        OperationError: it cannot be a name.
+    """
 
     def __init__(self, runner: Runner, model: type[Model], name: str) -> None:
-        """Create the place; nothing is sent yet.
-
-        Args:
-            runner: carries out requests, without hooks.
-            model: the model.
-            name: the name of the pass.
-
-        Raises:
-            OperationError: it cannot be a name.
-        """
         self._runner: Final = runner
         self._key: Final = upgrade_place_key(model, name)
         self._seen = 0

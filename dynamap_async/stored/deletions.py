@@ -37,12 +37,6 @@ class _DeletionChunk(WriteChunk):
     waits = True
 
     def __init__(self, table: str, targets: Sequence[Target]) -> None:
-        """Create a chunk.
-
-        Args:
-            table: the full table name.
-            targets: the items.
-        """
         asked = Request(operation="DeleteItem", body={"TableName": table}, table=table, writes=True)
         super().__init__(asked, [each.identity for each in targets])
         self._targets = targets
@@ -61,16 +55,13 @@ class _DeletionChunk(WriteChunk):
 
 
 class Deletions:
-    """Deletions of items, submitted by as many as fill a call, and a bounded number of them at a time."""
+    """Deletions of items, submitted by as many as fill a call, and a bounded number of them at a time.
+
+    Args:
+        watch: is told how many items are deleted by now.
+    """
 
     def __init__(self, executor: Executor, table: str, watch: WatchDeletions | None = None) -> None:
-        """Create the deletions of a table.
-
-        Args:
-            executor: sends the requests.
-            table: the full table name.
-            watch: is told how many items are deleted by now.
-        """
         self._executor: Final = executor
         self._table: Final = table
         self._watch: Final = watch

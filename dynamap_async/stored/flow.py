@@ -39,7 +39,16 @@ LeftOver = Callable[[Sequence[ItemRequest[OperationT]]], None]
 
 
 class Flow(Generic[OperationT]):
-    """Requests on their way, bounded in number and size."""
+    """Requests on their way, bounded in number and size.
+
+    Args:
+        executor: carries the requests out.
+        together: how many requests share a call.
+        done: called with each request and its settled future, in the order of the answers; not for cancelled ones.
+        done_chunk: the same, called with chunks that were answered, or given up, as a whole.
+        left_over: called with what the answer to a chunk has left over, on a table that is held to a rate, where a
+            call of a few costs nearly as much as a full one; the flow forgets these. None to have them sent again.
+    """
 
     def __init__(
         self,
@@ -50,16 +59,6 @@ class Flow(Generic[OperationT]):
         done_chunk: DoneChunk = lambda chunk, future: None,
         left_over: LeftOver[OperationT] | None = None,
     ) -> None:
-        """Create a flow with nothing under way.
-
-        Args:
-            executor: carries the requests out.
-            together: how many requests share a call.
-            done: called with each request and its settled future, in the order of the answers; not for cancelled ones.
-            done_chunk: the same, called with chunks that were answered, or given up, as a whole.
-            left_over: called with what the answer to a chunk has left over, on a table that is held to a rate, where a
-                call of a few costs nearly as much as a full one; the flow forgets these. None to have them sent again.
-        """
         self.executor: Final = executor
         self.together: Final = together
         self._done = done

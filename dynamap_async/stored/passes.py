@@ -30,7 +30,14 @@ _KEPT_FAILURES: Final = 1_000
 
 
 class ItemPass:
-    """A pass over stored items, in which those that are chosen are worked on, many at a time."""
+    """A pass over stored items, in which those that are chosen are worked on, many at a time.
+
+    Args:
+        name: what errors call what it takes.
+        limits: what it may take.
+        pages: the pages of the items.
+        max_failures: after how many failures that are noted nothing more is begun; None for any number.
+    """
 
     def __init__(
         self,
@@ -41,15 +48,6 @@ class ItemPass:
         pages: StoredPages[WireItem],
         max_failures: int | None = None,
     ) -> None:
-        """Create the pass; nothing is sent yet.
-
-        Args:
-            executor: sends the requests.
-            name: what errors call what it takes.
-            limits: what it may take.
-            pages: the pages of the items.
-            max_failures: after how many failures that are noted nothing more is begun; None for any number.
-        """
         self._executor: Final = executor
         self._name: Final = name
         self._limits: Final = limits

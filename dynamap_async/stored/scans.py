@@ -41,7 +41,6 @@ class TableScan:
         """Return the scan that reads the keys of items.
 
         Args:
-            table: the full table name.
             key_names: the attributes of the table's key.
             others: the names of attributes that are read besides.
             members: what each request says besides.
@@ -75,7 +74,6 @@ async def stored_item(executor: Executor, request: Request) -> WireItem | None:
     """Return an item in wire form; None where there is none.
 
     Args:
-        executor: sends the request.
         request: a GetItem request.
     """
     found = (await executor.send(request)).get("Item")
@@ -92,6 +90,15 @@ class StoredPages(Generic[T]):
 
     ``while await pages.next_page():`` goes from page to page, and ``async for found in pages:`` over the items of one,
     with pauses in which other tasks have their turn. ``async with`` ends what is under way.
+
+    Args:
+        read: returns what is wanted of an item. If the item is not of the form that this expects, the answer is
+            damaged.
+        begin: where to go on; None for the beginning.
+        is_enough: called with each answer as it arrives; if it returns True, no page after it is asked for, and
+            positions are of no use. Not beside ``answer_filter``.
+        answer_filter: takes out of each answer what is not to be given out.
+        missing: gives the answer of a table that does not exist; None where that is an error.
     """
 
     def __init__(
@@ -105,19 +112,6 @@ class StoredPages(Generic[T]):
         answer_filter: AnswerFilter | None = None,
         missing: Missing | None = None,
     ) -> None:
-        """Create the pages; nothing is sent yet.
-
-        Args:
-            executor: sends the requests.
-            parts: what is read.
-            read: returns what is wanted of an item. If the item is not of the form that this expects, the answer is
-                damaged.
-            begin: where to go on; None for the beginning.
-            is_enough: called with each answer as it arrives; if it returns True, no page after it is asked for, and
-                positions are of no use. Not beside ``answer_filter``.
-            answer_filter: takes out of each answer what is not to be given out.
-            missing: gives the answer of a table that does not exist; None where that is an error.
-        """
         self._parts: Final = parts
         self._read: Final = read
         cut = answer_filter if is_enough is None else partial(self._cut, is_enough)

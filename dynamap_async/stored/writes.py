@@ -12,17 +12,15 @@ from dynamap_async.wire import Body
 
 
 class WriteChunk(BulkChunk):
-    """So many puts or deletes of distinct items of one table as fill a call."""
+    """So many puts or deletes of distinct items of one table as fill a call.
+
+    Args:
+        asked: what each write is, but for its item.
+    """
 
     __slots__ = ("asked", "identities", "size")
 
     def __init__(self, asked: Request, identities: Collection[str]) -> None:
-        """Create a chunk.
-
-        Args:
-            asked: what each write is, but for its item.
-            identities: the items.
-        """
         self.asked: Request = asked
         self.size: int = len(identities)
         self.identities: Collection[str] = identities

@@ -40,7 +40,6 @@ async def apply_locked(
     Args:
         executor: sends requests.
         context: what the session adds to each operation.
-        plan: the plan.
         run: carries out a plan.
         required: whether the library's own table is made where it is missing, and nothing is done without the lock.
         timeout_seconds: how long to wait for whoever has it, and for that table.

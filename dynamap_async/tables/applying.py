@@ -83,7 +83,6 @@ def check_plan(plan: TablePlan, allow: Collection[str], *, wait_for_backfill: bo
     """Raise if a plan cannot be carried out, or may not.
 
     Args:
-        plan: the plan.
         allow: the codes of hazards that are allowed.
         wait_for_backfill: whether the last index of each table is waited for, too.
 
@@ -131,7 +130,15 @@ def check_nothing() -> None:
 
 
 class Applying:
-    """One plan that is carried out."""
+    """One plan that is carried out.
+
+    Args:
+        executor: sends requests.
+        full: describes a table by its full name, with its time to live.
+        watch: is told of each step.
+        wait_for_backfill: whether the last index of each table is waited for, too.
+        check: called before each change, which is not made if it raises.
+    """
 
     def __init__(
         self,
@@ -143,16 +150,6 @@ class Applying:
         wait_for_backfill: bool,
         check: Callable[[], None],
     ) -> None:
-        """Prepare it; nothing is sent yet.
-
-        Args:
-            executor: sends requests.
-            plan: the plan.
-            full: describes a table by its full name, with its time to live.
-            watch: is told of each step.
-            wait_for_backfill: whether the last index of each table is waited for, too.
-            check: called before each change, which is not made if it raises.
-        """
         self._executor = executor
         self._check = check
         self._descriptions = Descriptions(executor)
@@ -254,7 +251,15 @@ class Applying:
 
 
 class _CarriedStep:
-    """One step that is carried out: each description of its table brings it further."""
+    """One step that is carried out: each description of its table brings it further.
+
+    Args:
+        executor: sends requests.
+        full: describes a table by its full name, with its time to live.
+        watch: is told of each step.
+        only_begin: whether an index that is being built is enough.
+        check: called before it is asked for.
+    """
 
     def __init__(
         self,
@@ -266,16 +271,6 @@ class _CarriedStep:
         only_begin: bool,
         check: Callable[[], None],
     ) -> None:
-        """Prepare it; see ``Applying``.
-
-        Args:
-            executor: sends requests.
-            step: the step.
-            full: describes a table by its full name, with its time to live.
-            watch: is told of each step.
-            only_begin: whether an index that is being built is enough.
-            check: called before it is asked for.
-        """
         self._check = check
         self._requests = ChangeRequests(executor)
         self._step = step
@@ -338,7 +333,6 @@ def is_reached(step: TableStep, found: TableDescription | None) -> bool:
     """Return whether a table is as a step leaves it.
 
     Args:
-        step: the step.
         found: the table as it is described, with its time to live.
     """
     if found is None or found.status not in ("ACTIVE", "UPDATING"):

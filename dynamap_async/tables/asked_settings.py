@@ -41,7 +41,6 @@ async def with_asked_settings(executor: Executor, found: TableDescription, names
     """Return a description completed by what other calls tell; what the policy or the engine denies stays None.
 
     Args:
-        executor: sends the requests.
         found: what DescribeTable told.
         names: ``recovery``, ``tags``, ``ATTACHED``, some of them or none.
     """
@@ -59,8 +58,6 @@ async def full_description(executor: Executor, name: str, settings: Collection[s
     """Return the description of a table with its time to live; None where there is none, or not much longer.
 
     Args:
-        executor: sends the requests.
-        name: the full table name.
         settings: ``recovery``, ``tags`` and ``ATTACHED`` where they are asked for too.
     """
     request = table_request("DescribeTable", name)
@@ -84,8 +81,6 @@ async def describe_tags(executor: Executor, table: str, arn: str) -> dict[str, s
     """Return the tags of a table but those of AWS; None where nobody knows.
 
     Args:
-        executor: sends the requests.
-        table: the full table name.
         arn: its Amazon Resource Name.
     """
     return await unless_denied(list_tags(executor, table, arn))
@@ -106,7 +101,6 @@ async def _listed(executor: Executor, request: Request, member: str) -> list[dic
     """Return what a request lists, on all its pages.
 
     Args:
-        executor: sends the requests.
         request: that of the first page.
         member: the member of the answer that holds the list.
     """
@@ -125,8 +119,6 @@ async def describe_attached(executor: Executor, table: str, arn: str) -> tuple[s
     What nobody knows is told as unknown. An engine that does not know such an operation has none of it.
 
     Args:
-        executor: sends the requests.
-        table: the full table name.
         arn: its Amazon Resource Name.
     """
     found = await gather_all([_attached(ask, executor, table, arn) for ask in _ATTACHED.values()])
@@ -177,8 +169,6 @@ async def begin_recovery(executor: Executor, schema: TableSchema, timeout_second
     """Turn continuous backups on for a table that was just made, if it declares them and the engine has them.
 
     Args:
-        executor: sends the requests.
-        schema: the table.
         timeout_seconds: how long to ask again: for some minutes, DynamoDB says of a new table that it is too early.
 
     Raises:

@@ -114,15 +114,14 @@ class RestoredTable:
 
 
 class Backups:
-    """The backups of a session's tables."""
+    """The backups of a session's tables.
+
+    Args:
+        executor: sends requests.
+        context: what the session adds to each operation.
+    """
 
     def __init__(self, executor: Executor, context: Context) -> None:
-        """Create ``session.tables.backups``.
-
-        Args:
-            executor: sends requests.
-            context: what the session adds to each operation.
-        """
         self._executor = executor
         self._descriptions = Descriptions(executor)
         self._names = context.tables

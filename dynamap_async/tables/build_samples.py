@@ -31,16 +31,14 @@ BuildSamples: TypeAlias = Mapping[tuple[str, str], "BuildSample"]
 
 
 class BuildSample:
-    """What an index that is to be built makes of some items."""
+    """What an index that is to be built makes of some items.
+
+    Args:
+        table: the table, as models declare it.
+        versions: those of the table's models whose items have versions.
+    """
 
     def __init__(self, table: TableSchema, index: IndexSchema, versions: Collection[Definition[Any]] = ()) -> None:
-        """Create a sample without items.
-
-        Args:
-            table: the table, as models declare it.
-            index: the index.
-            versions: those of the table's models whose items have versions.
-        """
         self._table = table
         self._index = index
         self._versions = versions
@@ -130,7 +128,6 @@ def estimated(plan: TablePlan, found: BuildSamples, tables: Mapping[str, Any], p
     """Return a plan whose new indexes have an estimate, and the hazards that follow from it.
 
     Args:
-        plan: the plan.
         found: what was looked at for each of the indexes.
         tables: full table name -> its description.
         prices: what is paid for write units and storage; None to leave money out.

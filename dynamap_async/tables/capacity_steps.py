@@ -37,16 +37,15 @@ _NAMES: Final = {
 
 
 class CapacityChanges:
-    """In what the capacity of a table and its indexes differs from that which models declare."""
+    """In what the capacity of a table and its indexes differs from that which models declare.
+
+    Args:
+        declared: the table as models declare it.
+        there: the table as it is, without indexes that are on their way out.
+        found: what is described of it.
+    """
 
     def __init__(self, declared: TableSchema, there: TableSchema, found: TableDescription) -> None:
-        """Compare them.
-
-        Args:
-            declared: the table as models declare it.
-            there: the table as it is, without indexes that are on their way out.
-            found: what is described of it.
-        """
         self._declared = declared
         self._there = there
         self._found = found
@@ -177,7 +176,6 @@ def capacity_is_reached(body: Mapping[str, Any], found: TableDescription) -> boo
     """Return whether a table and its indexes have the capacity that a request asks for.
 
     Args:
-        body: the request.
         found: the table as it is described.
     """
     mode = body.get("BillingMode")

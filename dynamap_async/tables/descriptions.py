@@ -19,7 +19,6 @@ class Descriptions:
     """Asks for descriptions of tables by their full names."""
 
     def __init__(self, executor: Executor) -> None:
-        """Send through an executor."""
         self._executor = executor
 
     async def get(self, name: str) -> TableDescription:
@@ -52,7 +51,6 @@ class Descriptions:
         The pauses are drawn, so that many processes which wait for one table do not all ask at the same moment.
 
         Args:
-            name: the full table name.
             reached: tells whether it is; None is no table, or one that is not known yet: descriptions are late.
             what: how the table should be, for the message.
             timeout_seconds: how long to wait.

@@ -19,8 +19,6 @@ async def check_index(
     """Return which items an index leaves out, or would.
 
     Args:
-        executor: sends the requests.
-        table: the table, by its full name.
         index: the index, which the table need not have yet.
         max_read_units: how many read units to spend; the last page may exceed it. None for no bound.
     """

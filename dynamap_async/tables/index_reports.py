@@ -50,7 +50,6 @@ def unfit(index: IndexSchema, item: WireItem) -> Unfit | None:
     """Return why an index does not hold an item; None if it does.
 
     Args:
-        index: the index.
         item: the item, with all attributes of the index's key that it has.
     """
     lengths = ((index.keys.partition, PARTITION_KEY_BYTES), (index.keys.sort, SORT_KEY_BYTES))

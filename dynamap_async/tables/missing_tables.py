@@ -19,17 +19,16 @@ from dynamap_async.tables.time_to_live import ensure_time_to_live
 
 
 class MissingParts:
-    """Makes what is missing of one table, and waits for it."""
+    """Makes what is missing of one table, and waits for it.
+
+    Args:
+        executor: sends requests.
+        schema: the table as models declare it, with its full name.
+        create: the request that makes it.
+        with_indexes: whether indexes are made on a table that was there; without, it is only waited for.
+    """
 
     def __init__(self, executor: Executor, schema: TableSchema, create: Request, *, with_indexes: bool) -> None:
-        """Remember what the table should be.
-
-        Args:
-            executor: sends requests.
-            schema: the table as models declare it, with its full name.
-            create: the request that makes it.
-            with_indexes: whether indexes are made on a table that was there; without, it is only waited for.
-        """
         self._executor = executor
         self._descriptions = Descriptions(executor)
         self._schema = schema
@@ -85,7 +84,6 @@ async def make_missing(
     """Make what is missing of several tables, all at once.
 
     Args:
-        executor: sends the requests.
         wanted: each table as models declare it, with the request that creates it.
         timeout_seconds: how long each may take.
         with_indexes: whether indexes are made that a table lacks.

@@ -28,7 +28,6 @@ def table_in(definition: Definition[Any], use: str, period: KeyValue | None) -> 
     """Return a model's table; that of a period where there is one for each.
 
     Args:
-        definition: the model.
         use: what the table is needed for, for the message.
         period: any value of the field that the period is made of.
 

@@ -21,17 +21,15 @@ class PlanRun(BoundCoroutine[AppliedPlan]):
     Await it for what was done, or iterate over it: ``async for event in session.tables.apply(plan)`` gives each step
     that came to another state. Leaving the loop stops it; DynamoDB goes on with what was sent. ``async with`` ends it
     at a place that you can see. It is gone through once.
+
+    Args:
+        carry_out: carries the plan out, and tells a function of each step that comes to another state.
+        watch: is told of each step as well.
     """
 
     __slots__ = ("_begun", "_carry_out", "_ended", "_events", "_task", "_watch")
 
     def __init__(self, carry_out: _CarryOut, watch: Watch | None) -> None:
-        """Create the run; nothing is sent yet.
-
-        Args:
-            carry_out: carries the plan out, and tells a function of each step that comes to another state.
-            watch: is told of each step as well.
-        """
         super().__init__()
         self._carry_out = carry_out
         self._watch = watch

@@ -13,7 +13,6 @@ async def check_unprotected(executor: Executor, names: list[str]) -> None:
     """Raise if one of some tables is protected, before any of them is deleted.
 
     Args:
-        executor: sends the requests.
         names: the full table names.
 
     Raises:
@@ -28,10 +27,6 @@ async def check_unprotected(executor: Executor, names: list[str]) -> None:
 
 async def delete_table(executor: Executor, name: str) -> None:
     """Ask DynamoDB to delete a table.
-
-    Args:
-        executor: sends the requests.
-        name: the full table name.
 
     Raises:
         TableProtectedError: it is protected.
@@ -49,8 +44,6 @@ async def set_protection(executor: Executor, name: str, timeout_seconds: float, 
     """Turn protection on or off, and wait until it is; nothing is sent where it is so already.
 
     Args:
-        executor: sends the requests.
-        name: the full table name.
         timeout_seconds: how long to wait.
         protected: whether the table is to be protected.
 

@@ -106,7 +106,6 @@ def create_request(schema: TableSchema, *, throughput: Throughput | None, tags: 
     """Return the CreateTable request of a table.
 
     Args:
-        schema: the table.
         throughput: its provisioned capacity, also that of global indexes that declare none; None makes it on-demand.
         tags: its tags, besides those that it declares.
 

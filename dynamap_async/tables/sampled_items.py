@@ -25,9 +25,6 @@ async def samples_of(
     """Return what each index that a plan builds makes of the first items of its table.
 
     Args:
-        executor: sends the requests.
-        plan: the plan.
-        schema: the table.
         versions: full table name -> those of its models whose items have versions.
         pages: how many pages of items to look at, at least 1.
     """

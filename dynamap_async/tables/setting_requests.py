@@ -70,7 +70,6 @@ def update_request(table: str, member: str, value: Any) -> Request:
     """Return the UpdateTable request that changes one setting.
 
     Args:
-        table: the full table name.
         member: the member of the request.
         value: what it is to be, in wire form.
     """
@@ -81,7 +80,6 @@ def update_table_request(table: str, members: Mapping[str, Any]) -> Request:
     """Return an UpdateTable request.
 
     Args:
-        table: the full table name.
         members: what the request says besides.
     """
     body = {"TableName": table, **members}

@@ -46,7 +46,6 @@ def settings_to_ask(plan: TablePlan, table: str) -> tuple[str, ...]:
     """Return the names of the settings that a plan changes and that DescribeTable does not tell.
 
     Args:
-        plan: the plan.
         table: the full name of the table that is described.
     """
     changed = {SETTING_KINDS.get(step.kind) for step in plan.steps if step.table == table}
@@ -145,7 +144,6 @@ def is_hidden(step: TableStep, found: TableDescription | None) -> bool:
     """Return whether nobody can tell what becomes of a step, because the policy or the engine does not show it.
 
     Args:
-        step: the step.
         found: the table as it is described, with its time to live, its tags and its recovery.
     """
     if found is None:

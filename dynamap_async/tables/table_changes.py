@@ -27,11 +27,6 @@ class ChangeRequests:
     """What was asked for of a table, and until when a description may not show it yet."""
 
     def __init__(self, executor: Executor) -> None:
-        """Remember no request.
-
-        Args:
-            executor: sends the requests.
-        """
         self._executor = executor
         self._until: dict[str, float] = {}
 
@@ -46,7 +41,6 @@ class ChangeRequests:
 
         Args:
             what: what it is about, the same each time.
-            request: the request.
             passes: looks, after a request that was found invalid, whether that passes: somebody else did the same
                 meanwhile, or it comes too early.
 

@@ -64,15 +64,14 @@ logger: logging.Logger = logging.getLogger("dynamap_async")
 
 
 class Tables:
-    """The tables of a session, under the names that it gives them."""
+    """The tables of a session, under the names that it gives them.
+
+    Args:
+        executor: sends requests.
+        context: what the session adds to each operation.
+    """
 
     def __init__(self, executor: Executor, context: Context) -> None:
-        """Create ``session.tables``.
-
-        Args:
-            executor: sends requests.
-            context: what the session adds to each operation.
-        """
         self._executor = executor
         self._context = context
         self.backups: Final = Backups(executor, context)

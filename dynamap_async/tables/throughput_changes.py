@@ -18,7 +18,6 @@ async def update_throughput(
     """Set the throughput of tables and of their global indexes; nothing is sent where they have it.
 
     Args:
-        executor: sends the requests.
         names: the full names of the tables.
         throughput: the provisioned capacity; None makes the tables on-demand.
         timeout_seconds: how long to wait for each of them; None to wait for none.

@@ -58,8 +58,6 @@ async def truncate(executor: Executor, table: TableSchema, watch: WatchDeletions
     """Delete all items of a table that are there when their page is read, and return what that took.
 
     Args:
-        executor: sends the requests.
-        table: the table, by its full name.
         watch: is told how many items are deleted by now, if anything is.
     """
     executor.ledger.begin_scope(Limits())
@@ -85,9 +83,5 @@ async def _delete_all(executor: Executor, table: TableSchema, watch: WatchDeleti
 
 
 def scan_of(table: TableSchema) -> TableScan:
-    """Return what reads the keys of all items, those that were written a moment ago included.
-
-    Args:
-        table: the table, by its full name.
-    """
+    """Return what reads the keys of all items, those that were written a moment ago included."""
     return TableScan.of_keys(table.name, table.keys.names, ConsistentRead=True)

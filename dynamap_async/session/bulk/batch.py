@@ -49,6 +49,13 @@ class Batch(EnteredByAsyncWith):
     If an exception leaves the block, what was not sent yet is withdrawn and what was sent is waited for; a cancelled
     block does not wait.
 
+    Args:
+        runner: carries out operations.
+        policy: how many items share a call.
+
+    Raises:
+        SessionStateError: the session is not open.
+
     Cost:
         One BatchWriteItem for each 25 items; write units as ``Put`` and ``Delete``.
 
@@ -57,15 +64,6 @@ class Batch(EnteredByAsyncWith):
     """
 
     def __init__(self, runner: Runner, policy: BatchPolicy) -> None:
-        """Create a batch.
-
-        Args:
-            runner: carries out operations.
-            policy: how many items share a call.
-
-        Raises:
-            SessionStateError: the session is not open.
-        """
         runner.executor.check_open()
         self._flow: Flow[Any] = Flow(
             runner.executor,

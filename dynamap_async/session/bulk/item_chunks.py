@@ -23,7 +23,17 @@ from dynamap_async.wire import WireKey
 
 
 class PlainWrite(ChunkPart):
-    """One item to be written."""
+    """One item to be written.
+
+    Args:
+        how: how it is written.
+        subject: what the call was given.
+        identity: that of the item.
+        text: the JSON of the item, where it is put. Of hundreds of items that wait, the dicts would push each other
+            out of the processor's caches: without them a load takes a quarter less (benchmarks: batch_write).
+        size_bytes: its size, where it is put and was counted.
+        key: its key, where it is removed.
+    """
 
     __slots__ = ("group", "how", "identity", "json_bytes", "key", "position", "size_bytes", "subject", "text")
 
@@ -38,17 +48,6 @@ class PlainWrite(ChunkPart):
         size_bytes: int | None = None,
         key: WireKey | None = None,
     ) -> None:
-        """Create the write of an item as it is now.
-
-        Args:
-            how: how it is written.
-            subject: what the call was given.
-            identity: that of the item.
-            text: the JSON of the item, where it is put. Of hundreds of items that wait, the dicts would push each other
-                out of the processor's caches: without them a load takes a quarter less (benchmarks: batch_write).
-            size_bytes: its size, where it is put and was counted.
-            key: its key, where it is removed.
-        """
         self.how: PlainWrites = how
         self.group: Any = how.group
         self.position: int = 0
@@ -76,12 +75,6 @@ class PlainWrites(ABC):
     """The API's name of the operation."""
 
     def __init__(self, definition: Definition[Any], runner: Runner) -> None:
-        """Create what writes the items of a model.
-
-        Args:
-            definition: the model.
-            runner: carries out operations.
-        """
         self.definition: Final = definition
         self.context: Final = runner.context
         self.keys: Final = definition.plain_keys
@@ -117,7 +110,6 @@ class PlainPuts(PlainWrites):
     api = "PutItem"
 
     def __init__(self, definition: Definition[Any], runner: Runner) -> None:
-        """Create what puts the items of a model; see ``PlainWrites``."""
         super().__init__(definition, runner)
         self._validate: Final = definition.validation.before_put
         self._encoded: Final = definition.items.encoded
@@ -191,7 +183,6 @@ class PlainWriteChunk(WriteChunk):
     __slots__ = ("json_bytes", "writes")
 
     def __init__(self, writes: Sequence[PlainWrite]) -> None:
-        """Create the chunk of writes of distinct items."""
         super().__init__(writes[0].how.asked, [write.identity for write in writes])
         self.writes: Sequence[PlainWrite] = writes
         self.json_bytes: int = sum([write.json_bytes for write in writes])
@@ -214,15 +205,13 @@ class PlainWriteChunk(WriteChunk):
 
 
 class PlainWriting:
-    """The plain ones of the writes of one call."""
+    """The plain ones of the writes of one call.
+
+    Args:
+        kind: what is done with the items.
+    """
 
     def __init__(self, runner: Runner, kind: type[PlainWrites]) -> None:
-        """Create it without models.
-
-        Args:
-            runner: carries out operations.
-            kind: what is done with the items.
-        """
         self._runner: Final = runner
         self._kind: Final = kind
         self._groups: Final[dict[Any, PlainWrites | None]] = {}

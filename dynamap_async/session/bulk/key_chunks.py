@@ -29,7 +29,6 @@ class KeyedReads:
     __slots__ = ("_now", "_one", "asked", "consistent", "context", "definition", "expiry", "keys", "table")
 
     def __init__(self, definition: Definition[Any], context: Context, *, consistent: bool) -> None:
-        """Create what reads the items of a model."""
         self.definition: Final = definition
         self.context: Final = context
         self.keys: Final = definition.plain_keys
@@ -92,7 +91,14 @@ def keyed_reads(model: type[Model], runner: Runner, *, consistent: bool) -> Keye
 
 
 class KeyChunk(BulkChunk):
-    """So many keys as fill a call."""
+    """So many keys as fill a call.
+
+    Args:
+        reads: how they are read.
+        first: the number of the first of them, among all of the call.
+        places: key, as ``PlainKeys.hashable`` has it -> its number.
+        asked_of: returns what is asked for with the key of a number, as a request of its own.
+    """
 
     __slots__ = ("_asked_of", "_first", "_keys", "_places", "_reads", "asked", "items", "numbers", "size")
 
@@ -104,15 +110,6 @@ class KeyChunk(BulkChunk):
         places: dict[Hashable, int],
         asked_of: Callable[[int], ItemRequest[Any]],
     ) -> None:
-        """Create the chunk of some keys.
-
-        Args:
-            reads: how they are read.
-            keys: the keys.
-            first: the number of the first of them, among all of the call.
-            places: key, as ``PlainKeys.hashable`` has it -> its number.
-            asked_of: returns what is asked for with the key of a number, as a request of its own.
-        """
         self._reads = reads
         self._keys = keys
         self._first = first
@@ -157,20 +154,18 @@ class KeyChunk(BulkChunk):
 
 
 class KeyPart(ChunkPart):
-    """One key of a read that goes on while its answers are taken."""
+    """One key of a read that goes on while its answers are taken.
+
+    Args:
+        reads: how it is read.
+        find: returns the operation that reads what was asked for.
+        position: its place in the call's input, from 0.
+        subject: how it was given.
+    """
 
     __slots__ = ("_find", "_reads", "group", "identity", "json_bytes", "key", "position", "subject")
 
     def __init__(self, reads: KeyedReads, find: MakeFind, position: int, subject: Any, key: WireKey) -> None:
-        """Create the part of one key.
-
-        Args:
-            reads: how it is read.
-            find: returns the operation that reads what was asked for.
-            position: its place in the call's input, from 0.
-            subject: how it was given.
-            key: the key.
-        """
         self._reads = reads
         self._find = find
         self.group: KeyedReads = reads
@@ -196,7 +191,6 @@ class PartsChunk(KeyChunk):
     __slots__ = ("_at", "parts")
 
     def __init__(self, reads: KeyedReads, parts: Sequence[KeyPart]) -> None:
-        """Create the chunk of some keys."""
         places: dict[Hashable, int] = {part.identity: number for number, part in enumerate(parts)}
         super().__init__(reads, [part.key for part in parts], 0, places, lambda number: parts[number].asked())
         self.parts: Sequence[KeyPart] = parts
@@ -226,7 +220,6 @@ class KeyBook:
     """The keys of one call, each once, with the places in which they were given."""
 
     def __init__(self, reads: KeyedReads) -> None:
-        """Create a book without keys."""
         self.reads: Final = reads
         self._keys: list[WireKey] = []
         self._places: dict[Hashable, int] = {}

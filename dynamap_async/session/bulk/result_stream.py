@@ -37,6 +37,16 @@ class Answers(EnteredByAsyncWith, IteratedByAsyncFor, Generic[T, R]):
     the end of ``async with`` withdraws what was not sent. What fails does not stop the others: BatchError follows after
     the last pair.
 
+    Args:
+        runner: carries out operations.
+        policy: how many keys share a call.
+        subjects: keys or operations, any number.
+        operation: returns the operation that reads each.
+        keyed: how the items of one model are read in chunks, if the subjects are keys of one.
+
+    Raises:
+        SessionStateError: the session is not open.
+
     Cost:
         One BatchGetItem for each 100 distinct keys; read units as ``Find``.
 
@@ -52,18 +62,6 @@ class Answers(EnteredByAsyncWith, IteratedByAsyncFor, Generic[T, R]):
         operation: Callable[[T], SingleRequest[R]],
         keyed: KeyedReads | None = None,
     ) -> None:
-        """Create the iterator; nothing is sent yet.
-
-        Args:
-            runner: carries out operations.
-            policy: how many keys share a call.
-            subjects: keys or operations, any number.
-            operation: returns the operation that reads each.
-            keyed: how the items of one model are read in chunks, if the subjects are keys of one.
-
-        Raises:
-            SessionStateError: the session is not open.
-        """
         runner.executor.check_open()
         self._answered: deque[tuple[ItemRequest[SingleRequest[R]], asyncio.Future[Body]]] = deque()
         self._chunks: deque[tuple[PartsChunk, asyncio.Future[Body]]] = deque()

@@ -29,13 +29,13 @@ LEASE: Final = "tables"
 
 
 Run: TypeAlias = Callable[[TablePlan, Callable[[], None]], Awaitable[AppliedPlan]]
-"""Carries a plan out; before each change it calls a function that raises if the lock is lost."""
+"""Applies a plan; before each change it calls a function that raises if the lock is lost."""
 
 
 async def apply_locked(
     executor: Executor, context: Context, plan: TablePlan, run: Run, *, required: bool, timeout_seconds: float
 ) -> AppliedPlan:
-    """Carry a plan out while no other process does.
+    """Apply a plan while no other process does.
 
     Args:
         executor: sends requests.
@@ -66,7 +66,7 @@ async def apply_locked(
 async def _locked(
     executor: Executor, context: Context, *, required: bool, timeout_seconds: float
 ) -> AsyncGenerator[Callable[[], None]]:
-    """Hold the lock, and give what raises once it is lost.
+    """Hold the lock, and yield a function that raises once it is lost.
 
     Args:
         executor: sends requests.

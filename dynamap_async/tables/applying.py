@@ -37,7 +37,7 @@ _TOO_EARLY: Final = "within a fixed interval"
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html"""
 
 StepState: TypeAlias = Literal["planned", "waiting", "sent", "progress", "done", "skipped", "failed"]
-"""What becomes of a step.
+"""The outcome of a step.
 
 ``planned`` before anything is sent, ``waiting`` until the table can be changed, ``sent`` to DynamoDB, ``progress`` each
 time that it was looked at and is not done, and in the end ``done``, ``skipped`` where somebody else had done it before
@@ -52,14 +52,14 @@ class StepProgress:
     step: TableStep
     """The step."""
     state: StepState
-    """Its state from now on."""
+    """Its new state."""
     items_done: int | None = None
     """How many entries of an index can have been made by now, going by time at the rate that its write units allow:
     DynamoDB does not tell. None where that is not known."""
     items_expected: int | None = None
     """How many entries the index is expected to have; None where that is not known."""
     error: str | None = None
-    """What went wrong with a step that failed."""
+    """The error of a step that failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ Describe: TypeAlias = Callable[[str], Awaitable[TableDescription | None]]
 """Describes a table by its full name, with its time to live; None where there is no such table."""
 
 Watch: TypeAlias = Callable[[StepProgress], object]
-"""Is told of each step that comes to another state."""
+"""Called with each step whose state changes."""
 
 
 def check_plan(plan: TablePlan, allow: Collection[str], *, wait_for_backfill: bool) -> None:
@@ -107,7 +107,7 @@ def check_plan(plan: TablePlan, allow: Collection[str], *, wait_for_backfill: bo
 
 
 def _early_hazards(plan: TablePlan) -> list[Hazard]:
-    """Return what somebody has to allow who does not wait until indexes are built."""
+    """Return the hazards that have to be allowed where nobody waits until indexes are built."""
     if taken := [step for step in plan.steps if step.kind == "delete-index"]:
         raise OperationError(
             f"wait_for_backfill=False: the plan deletes the index {taken[0].index} of {taken[0].table} after the "
@@ -126,11 +126,11 @@ def _early_hazards(plan: TablePlan) -> list[Hazard]:
 
 
 def check_nothing() -> None:
-    """Raise nothing before a change: no lock is held that could be lost."""
+    """Do nothing before a change: no lock is held that could be lost."""
 
 
 class Applying:
-    """One plan that is carried out.
+    """The application of one plan.
 
     Args:
         executor: sends requests.
@@ -161,7 +161,7 @@ class Applying:
         """The numbers of the steps that somebody else had done."""
 
     async def run(self, timeout_seconds: float) -> AppliedPlan:
-        """Carry the plan out, and return what was done.
+        """Apply the plan, and return what was done.
 
         Args:
             timeout_seconds: how long each table may take.
@@ -235,7 +235,7 @@ class Applying:
                 self._tell(step, "skipped")
 
     async def _carry_out(self, step: TableStep, timeout_seconds: float, *, only_begin: bool) -> bool:
-        """Do a step; return whether there was anything to do or to wait for."""
+        """Apply a step; return whether there was anything to do or to wait for."""
         carried = _CarriedStep(self._executor, step, self._full, self._watch, only_begin=only_begin, check=self._check)
         await self._descriptions.until(
             step.table,
@@ -251,7 +251,7 @@ class Applying:
 
 
 class _CarriedStep:
-    """One step that is carried out: each description of its table brings it further.
+    """The application of one step, which each description of its table may advance.
 
     Args:
         executor: sends requests.
@@ -285,7 +285,7 @@ class _CarriedStep:
         self._request = Request(operation=step.operation, body=body, table=step.table, writes=True, resendable=False)
 
     async def advance(self, found: TableDescription | None) -> bool:
-        """Ask for what the step does, unless that was done; return whether the table is as the step leaves it.
+        """Send the request of the step, unless that was done; return whether the table is as the step leaves it.
 
         Args:
             found: the table as it is described.

@@ -106,7 +106,7 @@ class RestoredTable:
     """How many items its source has now; None if they were not to be counted."""
 
     def __str__(self) -> str:
-        """Return it in a few lines."""
+        """Return the table in a few lines of text."""
         lines = [f"{self.table}: the items of {self.source}{'' if self.at is None else f' as of {self.at}'}"]
         if self.items is not None and self.source_items is not None:
             lines.append(f"  {self.items:,} items; its source has {self.source_items:,}")
@@ -291,7 +291,7 @@ class Backups:
     async def _begin(
         self, source: str, target: str, at: datetime | None, backup: Backup | None, timeout_seconds: float
     ) -> ResourceInUseError | None:
-        """Ask for the restore, unless the table is there that it makes.
+        """Send the request to restore, unless the table that it makes exists.
 
         Returns:
             The refusal, where an earlier call for the latest state has made the table; None for any other.
@@ -332,7 +332,7 @@ class Backups:
                     error.add_note(f"it can be restored as it was from {window.earliest} to {window.latest}")
 
     async def _until_made(self, backup: Backup, timeout_seconds: float) -> Backup:
-        """Ask for a backup again and again, ever more seldom, until it is made."""
+        """Poll a backup, ever more seldom, until it is made."""
         request = Request(operation="DescribeBackup", body={"BackupArn": backup.arn}, table=backup.table)
         with anyio.move_on_after(timeout_seconds):
             delay = _FIRST_POLL_SECONDS
@@ -399,7 +399,7 @@ def _is_of(made: Mapping[str, Any], source: str, at: datetime | None, backup: Ba
 
 
 def _may_be_old(made: Mapping[str, Any], error: ResourceInUseError) -> bool:
-    """Return whether a restored table that is met may be of an earlier call which went through."""
+    """Return whether a restored table that exists may be the result of an earlier call."""
     # A request that was sent twice may have met the table that it made itself.
     return error.attempts == 1 and not made.get("RestoreInProgress")
 

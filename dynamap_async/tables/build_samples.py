@@ -1,4 +1,4 @@
-"""Items of a table, looked at for what an index that is to be built makes of them. Pure.
+"""Samples of items, for estimates of the indexes that are to be built from them. Pure.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html#GSI.StorageConsiderations
 """
@@ -27,11 +27,11 @@ COSTLY_WRITE_UNITS: Final = 1_000_000
 """An index that takes so many write units to fill is a hazard."""
 
 BuildSamples: TypeAlias = Mapping[tuple[str, str], "BuildSample"]
-"""Full table name, index -> what was looked at for it."""
+"""Full table name, index -> its sample."""
 
 
 class BuildSample:
-    """What an index that is to be built makes of some items.
+    """A sample of items, as an index that is to be built would hold them.
 
     Args:
         table: the table, as models declare it.
@@ -50,7 +50,7 @@ class BuildSample:
         self._is_complete = False
 
     def take(self, items: Iterable[WireItem]) -> None:
-        """Look at some more items."""
+        """Add items to the sample."""
         for item in items:
             self._items += 1
             self._item_bytes += item_size(item)
@@ -78,7 +78,7 @@ class BuildSample:
     def estimate(
         self, found: TableDescription, units_per_second: int | None, prices: PlanPrices | None
     ) -> BuildEstimate:
-        """Return what it takes to build the index.
+        """Return an estimate of building the index.
 
         Args:
             found: the table as it is; the numbers of its items and bytes are up to six hours old.

@@ -1,4 +1,4 @@
-"""What it takes to give a table, and its indexes, the capacity that models declare: two values -> steps. Pure.
+"""Steps that give a table and its indexes the capacity that models declare: two values -> steps. Pure.
 
 Declared are either provisioned units, or payment by request, with its maxima and the warm throughput.
 """
@@ -37,7 +37,7 @@ _NAMES: Final = {
 
 
 class CapacityChanges:
-    """In what the capacity of a table and its indexes differs from that which models declare.
+    """How the capacity of a table and its indexes differs from what models declare.
 
     Args:
         declared: the table as models declare it.
@@ -52,7 +52,7 @@ class CapacityChanges:
         self._indexes = {index.name: index for index in declared.global_indexes}
 
     def switched(self) -> list[TableStep]:
-        """Return the step that changes the billing mode, if it does."""
+        """Return the step that changes the billing mode, if it changes."""
         declared, found = self._declared, self._found
         if declared.throughput is not None and found.billing == "on-demand":
             units: dict[_Where, _Units] = {None: declared.throughput.to_wire()}

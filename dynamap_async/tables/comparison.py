@@ -1,4 +1,4 @@
-"""What it takes to make a table what its models declare: a declared table and a description -> steps. Pure.
+"""Steps that make a table what its models declare: a declared table and a description -> steps. Pure.
 
 A model claims only what it declares: throughput and time to live that it does not name are left as they are, and so are
 indexes of which no model knows, unless they are to be deleted.
@@ -59,11 +59,11 @@ _DIFFERING: Final[Mapping[StepKind, str]] = {
     **dict.fromkeys(SETTING_KINDS, "setting"),
     "blocked": "form",
 }
-"""What a step is about, as errors name it."""
+"""The subject of a step, as errors name it."""
 
 
 def unchangeable_differences(declared: TableSchema, found: TableSchema) -> tuple[TableDifference, ...]:
-    """Return in what a table differs from its models that DynamoDB never changes: keys, projections, local indexes.
+    """Return the differences that DynamoDB cannot change: keys, projections, local indexes.
 
     The order of an INCLUDE projection makes no difference, nor do indexes that no model declares.
 
@@ -102,7 +102,7 @@ def replaced_indexes(declared: TableSchema, found: TableSchema) -> tuple[tuple[s
 
 
 def _unwanted(declared: TableSchema, found: TableSchema, *, delete_unknown_indexes: bool) -> tuple[IndexSchema, ...]:
-    """Return the global indexes of a table that are to go: those that others replace, or all that no model declares."""
+    """Return the global indexes to delete: those that others replace, or all that no model declares."""
     if delete_unknown_indexes:
         return unknown_indexes(declared, found)
     return tuple(old for _, old in replaced_indexes(declared, found))
@@ -305,7 +305,7 @@ def _blocked(difference: TableDifference) -> TableStep:
 
 
 def _next_name(name: str) -> str:
-    """Return the name that is next to one: ``city-index-v2``, and ``city-index-v3`` after that."""
+    """Return the name that follows a name: ``city-index-v2``, and ``city-index-v3`` after that."""
     stem, found, number = name.rpartition("-v")
     return f"{stem}-v{int(number) + 1}" if found and number.isdecimal() else f"{name}-v2"
 
@@ -338,13 +338,13 @@ def _index_creations(declared: TableSchema, there: TableSchema, found: TableDesc
 
 
 def _await(table: str, index: str | None = None, *, before: str, after: str = "ready", adds: bool = True) -> TableStep:
-    """Return the step that waits for what DynamoDB has begun to do, and sends nothing."""
+    """Return the step that waits for a change under way, and sends nothing."""
     kind: StepKind = "await-table" if index is None else "await-index"
     return TableStep(kind=kind, table=table, index=index, before=before, after=after, operation="", adds=adds)
 
 
 def _index_deletion(table: str, index: IndexSchema, successor: str | None = None) -> TableStep:
-    """Return the step that deletes an index, once that which replaces it can be used, if there is one."""
+    """Return the step that deletes an index, once its replacement, if any, can be used."""
     body = {"TableName": table, "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": index.name}}]}
     request = Request(operation="UpdateTable", body=body, table=table, writes=True, resendable=False)
     if successor is None:
@@ -387,7 +387,7 @@ def _time_to_live(declared: TableSchema, active: str | None) -> list[TableStep]:
 
 
 def _changed(declared: IndexSchema, found: IndexSchema | None) -> tuple[str, str, str]:
-    """Return in what an index differs, and twice the same where it does not, or can be made."""
+    """Return what of an index differs, how it is declared, and how it is; the last two are equal if nothing differs."""
     if found is None:
         instead = declared.kind.value if declared.kind.has_status else "none: it can only be made with its table"
         return "kind", declared.kind.value, instead

@@ -44,7 +44,7 @@ def declared_tables(
 def all_tables(
     models: tuple[type[Model] | Table, ...], names: TableNames, period: KeyValue | None
 ) -> tuple[TableSchema, ...]:
-    """Return each table of some models, and the library's own one last, if a model needs it."""
+    """Return the tables of some models, and the library's own one last if a model needs it."""
     tables = merged_tables(models, names, period)
     own = [own_table(names)] if any(map(needs_library_table, models)) else []
     return (*tables, *own)

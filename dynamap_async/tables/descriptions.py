@@ -1,4 +1,4 @@
-"""What DynamoDB says of tables, asked once or until it is what somebody waits for."""
+"""Descriptions of tables, read once or until they are as wanted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_POLL_SECONDS: Final = 5.0
 
 
 class Descriptions:
-    """Asks for descriptions of tables by their full names."""
+    """Reads descriptions of tables by their full names."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -46,7 +46,7 @@ class Descriptions:
         timeout_seconds: float,
         longest_poll_seconds: float = _LONGEST_POLL_SECONDS,
     ) -> None:
-        """Ask for a table again and again, ever more seldom, until it is as wanted.
+        """Poll a table, ever more seldom, until it is as wanted.
 
         The pauses are drawn, so that many processes which wait for one table do not all ask at the same moment.
 

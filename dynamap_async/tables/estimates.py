@@ -1,4 +1,4 @@
-"""What it takes to build indexes on tables that have items, as values that can be printed and kept. Pure."""
+"""Estimates of building indexes on tables that have items, as values that can be printed and kept. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GB_BYTES: int = 2**30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanPrices:
-    """What building an index is paid for with, in any currency. None are built in: AWS publishes them by region."""
+    """Prices of building an index, in any currency. None are built in: AWS publishes them by region."""
 
     write_million: float
     """The price of a million write units."""
@@ -30,7 +30,7 @@ class PlanPrices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildEstimate:
-    """What it takes to build an index, or several, going by items that were looked at."""
+    """An estimate of building an index, or several, from a sample of items."""
 
     entries: int
     """How many items the index will hold."""
@@ -51,7 +51,7 @@ class BuildEstimate:
 
     @classmethod
     def sum_of(cls, tables: Iterable[Iterable[BuildEstimate]]) -> Self | None:
-        """Return what several indexes take together; None for none.
+        """Return the sum of several estimates; None for none.
 
         Args:
             tables: the indexes of each table: those of one are built one after the other, tables side by side.
@@ -88,7 +88,7 @@ class BuildEstimate:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it.
+    """Return a duration in words.
 
     Args:
         seconds: the time.

@@ -1,4 +1,4 @@
-"""What tables lack of what models declare, and making it: tables, global indexes, time to live. Nothing is taken away.
+"""Creation of what is missing: tables, global indexes, time to live. Nothing is deleted or changed.
 
 Invariant: the table itself is the state, so any number of processes may do this at the same time, and one that was
 killed is continued by the next. Nothing is asked for twice: what was asked for is waited for, whoever asked.
@@ -19,7 +19,7 @@ from dynamap_async.tables.time_to_live import ensure_time_to_live
 
 
 class MissingParts:
-    """Makes what is missing of one table, and waits for it.
+    """Creates what is missing of one table, and waits for it.
 
     Args:
         executor: sends requests.
@@ -37,7 +37,7 @@ class MissingParts:
         self._requests = ChangeRequests(executor)
 
     async def make(self, timeout_seconds: float) -> None:
-        """Make what is missing, and wait until all of it can be used.
+        """Create what is missing, and wait until it can be used.
 
         Raises:
             TableMismatchError: the table is there, and is another.
@@ -52,7 +52,7 @@ class MissingParts:
         await ensure_recovery(self._executor, self._schema, timeout_seconds)
 
     async def _step(self, found: TableDescription | None) -> bool:
-        """Ask for the next thing that is missing, unless it was asked for; return whether all is there."""
+        """Request the next part that is missing, unless that was done; return whether nothing is missing."""
         if found is None:
             await self._ask(self._schema.name, self._create)
             return False
@@ -81,7 +81,7 @@ class MissingParts:
 async def make_missing(
     executor: Executor, wanted: list[tuple[TableSchema, Request]], timeout_seconds: float, *, with_indexes: bool
 ) -> None:
-    """Make what is missing of several tables, all at once.
+    """Create what is missing of several tables at the same time.
 
     Args:
         wanted: each table as models declare it, with the request that creates it.

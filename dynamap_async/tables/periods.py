@@ -1,4 +1,4 @@
-"""Which of a model's tables is meant, where there is one for each period."""
+"""The choice of a model's table, where there is one for each period."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def table_in(definition: Definition[Any], use: str, period: KeyValue | None) -> 
     """Return a model's table; that of a period where there is one for each.
 
     Args:
+        definition: the model.
         use: what the table is needed for, for the message.
         period: any value of the field that the period is made of.
 

@@ -1,4 +1,4 @@
-"""A plan that is carried out, as what ``session.tables.apply`` gives: to be awaited, or watched step by step."""
+"""The application of a plan, as ``session.tables.apply`` returns it: to be awaited, or watched step by step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CarryOut: TypeAlias = Callable[[Watch], Coroutine[Any, Any, AppliedPlan]]
 
 
 class PlanRun(BoundCoroutine[AppliedPlan]):
-    """A plan that is carried out; ``session.tables.apply``.
+    """The application of a plan; ``session.tables.apply`` returns it.
 
     Await it for what was done, or iterate over it: ``async for event in session.tables.apply(plan)`` gives each step
     that came to another state. Leaving the loop stops it; DynamoDB goes on with what was sent. ``async with`` ends it
@@ -61,7 +61,7 @@ class PlanRun(BoundCoroutine[AppliedPlan]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop where it stands; nothing is under way afterwards but what DynamoDB does."""
+        """Stop; afterwards nothing is under way but what DynamoDB does."""
         self._begun = self._ended = True
         if self._task is not None and not _is_over(self._task):
             self._task.cancel()
@@ -69,7 +69,7 @@ class PlanRun(BoundCoroutine[AppliedPlan]):
             _is_over(self._task)
 
     def close(self) -> None:
-        """End it as a coroutine; for event loops."""
+        """End the coroutine; for event loops."""
         self._begun = True
         super().close()
 
@@ -78,7 +78,7 @@ class PlanRun(BoundCoroutine[AppliedPlan]):
         return self
 
     async def __anext__(self) -> StepProgress:
-        """Return the next step that came to another state. A cancelled call loses nothing.
+        """Return the next step whose state changed. A cancelled call loses nothing.
 
         Raises:
             PlanHazardError: as all others, as ``session.tables.apply`` says.
@@ -99,7 +99,7 @@ class PlanRun(BoundCoroutine[AppliedPlan]):
 async def _tell_all(
     carry_out: _CarryOut, events: asyncio.Queue[StepProgress | None], watch: Watch | None
 ) -> AppliedPlan:
-    """Carry a plan out, and keep what there is to tell; at the end, None. It refers to no ``PlanRun``."""
+    """Apply a plan, and queue the steps to tell; at the end, None. It refers to no ``PlanRun``."""
 
     def tell(event: StepProgress) -> None:
         if watch is not None:
@@ -113,9 +113,9 @@ async def _tell_all(
 
 
 def _is_over(task: asyncio.Task[Any]) -> bool:
-    """Return whether a task has ended; an error of its is taken for known."""
+    """Return whether a task has ended; its error, if any, counts as retrieved."""
     return task.done() and (task.cancelled() or bool(task.exception()) or True)
 
 
 def _tell_nobody(_: StepProgress) -> None:
-    """Say nothing."""
+    """Ignore a step."""

@@ -1,4 +1,4 @@
-"""Protection of tables against deletion: turned on and off, and minded where tables are deleted."""
+"""Protection of tables against deletion: turned on and off, and checked before tables are deleted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def check_unprotected(executor: Executor, names: list[str]) -> None:
 
 
 async def delete_table(executor: Executor, name: str) -> None:
-    """Ask DynamoDB to delete a table.
+    """Send the request to delete a table.
 
     Raises:
         TableProtectedError: it is protected.
@@ -41,7 +41,7 @@ async def delete_table(executor: Executor, name: str) -> None:
 
 
 async def set_protection(executor: Executor, name: str, timeout_seconds: float, *, protected: bool) -> None:
-    """Turn protection on or off, and wait until it is; nothing is sent where it is so already.
+    """Turn protection on or off, and wait for that; nothing is sent if it is so already.
 
     Args:
         timeout_seconds: how long to wait.

@@ -1,4 +1,4 @@
-"""What it takes to give a table the replicas in other regions that its models declare: two values -> steps. Pure.
+"""Steps that give a table the replicas in other regions that its models declare: two values -> steps. Pure.
 
 Replicas are those of version 2019.11.21 of global tables. A plan adds and removes them, and compares nothing else of
 them: what a replica has of its own, a session of its region sees.
@@ -21,7 +21,7 @@ _ON_ITS_WAY: Final = ("CREATING", "CREATION_FAILED", "DELETING")
 """The statuses of a replica that is not there yet, or no longer."""
 _VIEW: Final = "new-and-old"
 _STRONG: Final = "a table with strong consistency between regions (MRSC)"
-"""What DynamoDB makes of an empty table only, once and for all; no model declares it.
+"""What DynamoDB can make of an empty table only; no model declares it.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_HowItWorks.html"""
 
 

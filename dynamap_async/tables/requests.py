@@ -175,7 +175,7 @@ def definitions(types: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def table_request(operation: str, table: str, *, writes: bool = False) -> Request:
-    """Return a request that takes nothing but the table's name."""
+    """Return a request whose only member is the table's name."""
     return Request(operation=operation, body={"TableName": table}, table=table, writes=writes, resendable=not writes)
 
 

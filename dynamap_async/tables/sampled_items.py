@@ -1,4 +1,4 @@
-"""Items of tables that get new indexes, read for the estimates of what building these takes."""
+"""Samples of the items of tables that get new indexes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def samples_of(
     versions: Mapping[str, Collection[Definition[Any]]],
     pages: int,
 ) -> BuildSamples:
-    """Return what each index that a plan builds makes of the first items of its table.
+    """Return a sample of items for each index that a plan builds.
 
     Args:
         versions: full table name -> those of its models whose items have versions.

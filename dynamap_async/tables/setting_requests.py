@@ -1,4 +1,4 @@
-"""Settings of tables in wire form: what requests say of them, and what answers do. Pure."""
+"""Settings of tables in wire form, in requests and in answers. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dynamap_async.schema import STREAM_VIEWS, TABLE_CLASSES, Encryption, Recove
 from dynamap_async.wire import Body
 
 _AWS_MANAGED_KEY: Final = "alias/aws/dynamodb"
-"""What a table is encrypted with where no key is named and KMS is to be used: the API wants it left out.
+"""The key where KMS is to be used and no key is named: the API wants it left out.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_SSESpecification.html"""
 
 _OLD_GLOBAL_TABLES: Final = "2017.11.29"
@@ -93,13 +93,13 @@ def recovery_request(table: str, recovery: Recovery | Literal[False]) -> Request
 
 
 def tag_request(table: str, arn: str, tags: Mapping[str, str]) -> Request:
-    """Return the request that adds tags to a table, or gives them other values."""
+    """Return the request that adds tags to a table, or changes their values."""
     body = {"ResourceArn": arn, "Tags": tags_to_wire(tags)}
     return Request(operation="TagResource", body=body, table=table, writes=True, resendable=True)
 
 
 def untag_request(table: str, arn: str, names: list[str]) -> Request:
-    """Return the request that takes tags away from a table."""
+    """Return the request that removes tags from a table."""
     body = {"ResourceArn": arn, "TagKeys": names}
     return Request(operation="UntagResource", body=body, table=table, writes=True, resendable=True)
 

@@ -1,4 +1,4 @@
-"""What it takes to give a table the settings that its models declare: two values -> steps, in three parts. Pure."""
+"""Steps that give a table the settings that its models declare: two values -> steps, in three parts. Pure."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def other_settings(declared: TableSchema, found: TableDescription) -> list[Table
 
 
 def protections_off(declared: TableSchema, found: TableDescription) -> list[TableStep]:
-    """Return the steps that take protection away from a table, which come last."""
+    """Return the steps that remove protection from a table, which come last."""
     wanted, now, table = declared.settings, found.settings, declared.name
     steps: list[TableStep] = []
     if wanted.recovery is not None and now.recovery and _reaches_further(now.recovery, wanted.recovery):
@@ -141,7 +141,7 @@ def setting_is_reached(step: TableStep, found: TableDescription) -> bool:
 
 
 def is_hidden(step: TableStep, found: TableDescription | None) -> bool:
-    """Return whether nobody can tell what becomes of a step, because the policy or the engine does not show it.
+    """Return whether the outcome of a step is unknown, because the policy or the engine does not show it.
 
     Args:
         found: the table as it is described, with its time to live, its tags and its recovery.

@@ -31,7 +31,7 @@ class ChangeRequests:
         self._until: dict[str, float] = {}
 
     def forget(self) -> None:
-        """Forget what was asked for: the table is another."""
+        """Forget what was asked for: the table is a new one."""
         self._until.clear()
 
     async def send(

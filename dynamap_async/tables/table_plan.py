@@ -1,4 +1,4 @@
-"""What would change on tables, as values that can be printed, kept as JSON, and carried out. Pure."""
+"""Plans of changes of tables, as values that can be printed, kept as JSON, and applied. Pure."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ HazardCode: TypeAlias = Literal[
     "ttl-deletes-now",
     "warm-throughput-cost",
 ]
-"""What somebody has to allow before it is done."""
+"""The kinds of hazards that have to be allowed before a step is applied."""
 
 _SIGNS: Final[Mapping[str, str]] = {
     "create-table": "+",

@@ -59,7 +59,7 @@ from dynamap_async.stored import ItemPass, StoredPages, stored_item, whole_item
 from dynamap_async.wire import AttributeValue, WireItem
 
 _ATTEMPTS: Final = 5
-"""How often an item is upgraded that others change meanwhile."""
+"""How often an item is tried that others change meanwhile."""
 _EXAMPLES: Final = 10
 _GUARD_HALVES: Final = 4
 """The half write units of a guard, which is smaller than 1 KB, in a transaction."""
@@ -282,7 +282,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         await self._pass.aclose()
 
     def close(self) -> None:
-        """End it as a coroutine; for event loops."""
+        """End the coroutine; for event loops."""
         self._begun = True
         super().close()
 
@@ -336,7 +336,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
             await self._place.keep(self._checkpoint, self._pass.scanned)
 
     async def _prepare(self) -> None:
-        """Find out what has to be asked for before the first page."""
+        """Ask for what is needed before the first page."""
         with suppress(ServiceError, TransportError):  # it is of use to those only who watch
             self._table_items = await self._count_of_table()
         if self._place is not None:
@@ -344,7 +344,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         self._is_prepared = True
 
     async def _count_of_table(self) -> int:
-        """Return how many items DynamoDB says that the table has."""
+        """Return the number of the table's items, as DynamoDB tells it."""
         table = self._runner.context.tables.full(self._members[0].require_table("upgraded").name)
         request = Request(operation="DescribeTable", body={"TableName": table}, table=table)
         answer = await self._runner.executor.send(request)
@@ -444,7 +444,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         return await stored_item(self._runner.executor, stored_at(definition, key, self._runner.context))
 
     def _foresee(self, item: WireItem) -> bool:
-        """Upgrade an item if it is behind, write nothing, and leave nothing to do."""
+        """Count what upgrading an item would do, if it is behind; return False, for nothing is to be written."""
         definition = self._definition_if_behind(item)
         if definition is not None:
             self._by_version[_version(definition, item)] += 1

@@ -1,4 +1,4 @@
-"""Where a pass stands, in the library's own table: what was killed goes on there, on whatever machine.
+"""The place of a pass, in the library's own table: a pass that was killed continues there, on any machine.
 
 Invariant: what is stored passes no item that was not looked at, whoever stored it. So two passes of one name may
 overwrite each other's places, and neither loses an item.
@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 class StoredPlace(OwnItem, defer_build=True):
-    """Where a pass stands."""
+    """The stored place of a pass."""
 
     checkpoint: Attr[str]
     """Where the next one goes on."""

@@ -26,7 +26,7 @@ _PACED_CALLS: Final = 2
 """The same where they wait for units: more of them would be sent no sooner."""
 
 WatchDeletions: TypeAlias = Callable[[int], object]
-"""Is told how many items are known to be deleted, each time that some more are."""
+"""Called with the number of items that are known to be deleted, each time that some more are."""
 
 
 class _DeletionChunk(WriteChunk):
@@ -107,7 +107,7 @@ class Deletions:
             await self._change()
 
     def cancel(self) -> None:
-        """Withdraw what was not sent, and wait for nothing; what was sent ends unobserved."""
+        """Cancel everything: what was not sent is withdrawn, what was sent ends unobserved."""
         self._flow.cancel()
 
     @property

@@ -39,7 +39,7 @@ LeftOver = Callable[[Sequence[ItemRequest[OperationT]]], None]
 
 
 class Flow(Generic[OperationT]):
-    """Requests on their way, bounded in number and size.
+    """The requests of a call for many items that are on their way, bounded in number and size.
 
     Args:
         executor: carries the requests out.
@@ -67,12 +67,12 @@ class Flow(Generic[OperationT]):
         self._paced: Final = _PACED_CALLS * together
         self._prepared: list[ItemRequest[OperationT] | ChunkPart] = []
         self._origins: list[Origin] = []
-        """That of each that is prepared."""
+        """The origin of each that is prepared."""
         self._outstanding: dict[asyncio.Future[Body], ItemRequest[OperationT]] = {}
         self._chunks: dict[BulkChunk, asyncio.Future[Body]] = {}
         self._in_chunks = 0
         self._table: str | None = None
-        """Of what was submitted last."""
+        """The table of what was submitted last."""
         self._alone = False
         """Whether that was a request by itself, not in a chunk."""
         self._bytes = 0

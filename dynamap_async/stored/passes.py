@@ -59,9 +59,9 @@ class ItemPass:
         """Who holds it begins to work on an item."""
         self._account: Account | None = None
         self.failures: Final[list[ItemFailure]] = []
-        """The first failures."""
+        """The first of the noted failures."""
         self.failed: int = 0
-        """How many there were."""
+        """How many failures were noted."""
 
     @property
     def pages(self) -> StoredPages[WireItem]:
@@ -77,7 +77,7 @@ class ItemPass:
         self._pages = pages
 
     def payer(self) -> Account:
-        """Return what its requests are counted in. They are less urgent than what somebody waits for."""
+        """Return the account of its requests, which are less urgent than what somebody waits for."""
         if self._account is None:
             ledger = self._executor.ledger
             ledger.begin_scope(self._limits)
@@ -89,7 +89,7 @@ class ItemPass:
 
     @property
     def usage(self) -> Usage:
-        """What it has taken until now."""
+        """The usage of the pass until now."""
         return Usage() if self._account is None else self._account.whole.usage()
 
     @property
@@ -154,5 +154,5 @@ class ItemPass:
         return self._max_failures is not None and self.failed >= self._max_failures
 
     async def aclose(self) -> None:
-        """End it where it stands; nothing is under way afterwards."""
+        """End the pass; nothing is under way afterwards."""
         await self._pages.aclose()

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TableScan:
-    """What is read of the items of a table, in one part."""
+    """A scan of a table, in one part."""
 
     table: str
     """The full table name."""

@@ -38,7 +38,7 @@ from dynamap_async.wire import Body
 T = TypeVar("T")
 
 Progress = Callable[[int], object]
-"""Takes the number of items that are done, failed ones included."""
+"""Called with the number of items that are done, failed ones included."""
 
 
 class Batch(EnteredByAsyncWith):
@@ -79,7 +79,7 @@ class Batch(EnteredByAsyncWith):
         self._turn = asyncio.Lock()  # first come, first served: whoever waited for room stays before later writes
         self._in_line = 0
         self._origin = self._flow.origin()
-        """Of the many-item call that is under way, since it prepared the first of a chunk."""
+        """The origin of the ``put_many`` or ``delete_many`` under way, since it prepared the first of a chunk."""
         self._given = 0
         self._done = 0
         self._failures: list[ItemFailure] = []
@@ -193,7 +193,7 @@ class Batch(EnteredByAsyncWith):
             self._flow.add_part(part, self._flow.origin())
 
     def _accepts(self, part: PlainWrite | None) -> bool:
-        """Accept a plain write of a many-item call if there is room, as there is as a rule; return False if not."""
+        """Accept a plain write of a call for many items if there is room, as usual; return False if not."""
         flow = self._flow
         if part is None or self._in_line or flow.full:
             return False
@@ -254,7 +254,7 @@ class Batch(EnteredByAsyncWith):
         progress: Progress | None,
         plain: Callable[[T], PlainWrite | None],
     ) -> None:
-        """Accept everything and wait for it, as ``Session.put_many`` does; what cannot be stored fails alone.
+        """Write all items, as ``Session.put_many`` does; what cannot be stored fails alone.
 
         Args:
             subjects: what the call was given.
@@ -317,7 +317,7 @@ class Batch(EnteredByAsyncWith):
         return self._done
 
     async def __aenter__(self) -> Self:
-        """Begin.
+        """Open the batch.
 
         Raises:
             SessionStateError: the batch was used before.
@@ -330,7 +330,7 @@ class Batch(EnteredByAsyncWith):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        """Wait for what was accepted; see the class.
+        """Wait until all accepted items are written; see the class.
 
         Raises:
             BatchError: some items failed; it names each.
@@ -357,7 +357,7 @@ class Batch(EnteredByAsyncWith):
 
 
 class _OrderedWrites:
-    """The writes of one bulk load that take several requests each: those of one item follow each other.
+    """Writes of a bulk load that take several requests each: those of one item follow each other.
 
     Invariant: a queue is forgotten when the last write in it has ended.
     """
@@ -367,7 +367,7 @@ class _OrderedWrites:
         self._last: Final[dict[str, asyncio.Task[Any]]] = {}
 
     def begin(self, operation: Write[Any], request: Request) -> asyncio.Task[Any]:
-        """Begin a write behind those of the same item; one without a number has no key yet, so it follows none."""
+        """Start a write, behind earlier ones of the same item; without a number it has no key yet, and follows none."""
         if request.target is None:
             return new_task(self._writes.after_hooks(operation))
         identity = request.target.identity

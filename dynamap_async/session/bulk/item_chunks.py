@@ -1,4 +1,4 @@
-"""The items of a bulk load: those that are written plainly, in chunks that fill a call.
+"""Plain writes of a bulk load, in chunks that fill a call.
 
 A write is plain if nothing has to be awaited, asked of the stored item, or given to the instance but its state.
 """
@@ -69,7 +69,7 @@ class PlainWrite(ChunkPart):
 
 
 class PlainWrites(ABC):
-    """How items of one model are written in chunks."""
+    """Writes of the items of one model, in chunks."""
 
     api: ClassVar[str]
     """The API's name of the operation."""
@@ -80,7 +80,7 @@ class PlainWrites(ABC):
         self.keys: Final = definition.plain_keys
         self.table: Final = runner.context.tables.full(definition.require_table("written").name)
         self.asked: Final = Request(operation=self.api, body={"TableName": self.table}, table=self.table, writes=True)
-        """Each of the writes, but for its item."""
+        """The request of a write, without its item."""
         self.group: Final = f"{self.api} {self.table}"
         """The same for all models of a table, which share their calls."""
 
@@ -90,18 +90,18 @@ class PlainWrites(ABC):
 
     @abstractmethod
     def operation(self, write: PlainWrite) -> Any:
-        """Return it as an operation of its own."""
+        """Return the write as an operation of its own."""
 
     @abstractmethod
     def entries(self, writes: Sequence[PlainWrite]) -> Any:
-        """Return what a call says of several."""
+        """Return the entries of a BatchWriteItem for some writes."""
 
     def is_in_all_indexes(self, write: PlainWrite) -> bool:
         """Return whether the item has an entry in each global index; of what is removed that is not known."""
         return True
 
     def acknowledged(self, writes: Sequence[PlainWrite]) -> None:  # noqa: B027 - of a removal there is nothing to note
-        """Record that several were carried out."""
+        """Record that some writes were carried out."""
 
 
 class PlainPuts(PlainWrites):
@@ -115,7 +115,7 @@ class PlainPuts(PlainWrites):
         self._encoded: Final = definition.items.encoded
 
     def part(self, subject: Any) -> PlainWrite:
-        """Encode an instance."""
+        """Return the write of an instance, encoded now."""
         respelled = self._validate(subject, "written")
         stored, text, size = encoded = self._encoded(subject)
         if respelled:
@@ -123,11 +123,11 @@ class PlainPuts(PlainWrites):
         return PlainWrite(self, subject, self.keys.identity(self.table, stored), text, size)
 
     def operation(self, write: PlainWrite) -> Put[Any]:
-        """Return it as a ``Put``."""
+        """Return the write as a ``Put``."""
         return put_of_encoded(write.subject, write.text, write.size_bytes)
 
     def entries(self, writes: Sequence[PlainWrite]) -> Any:
-        """Return what a call says of several."""
+        """Return the entries of a BatchWriteItem for some writes."""
         if not self.context.splices:
             return [{"PutRequest": {"Item": orjson.loads(write.text)}} for write in writes]
         texts = b'}},{"PutRequest":{"Item":'.join([write.text for write in writes])
@@ -148,7 +148,7 @@ class PlainDeletes(PlainWrites):
     api = "DeleteItem"
 
     def part(self, subject: Any) -> PlainWrite | None:
-        """Encode the key."""
+        """Return the write, with the key encoded now."""
         return self._removed(subject, key_of_item(subject, self.definition))
 
     def _removed(self, subject: Any, key: WireKey | None) -> PlainWrite | None:
@@ -157,11 +157,11 @@ class PlainDeletes(PlainWrites):
         return PlainWrite(self, subject, self.keys.identity(self.table, key), key=key)
 
     def operation(self, write: PlainWrite) -> Delete:
-        """Return it as a ``Delete``."""
+        """Return the write as a ``Delete``."""
         return delete_of_key(self.definition, write.key, write.subject)
 
     def entries(self, writes: Sequence[PlainWrite]) -> Any:
-        """Return what a call says of several."""
+        """Return the entries of a BatchWriteItem for some writes."""
         return delete_entries([write.key for write in writes])
 
 
@@ -169,16 +169,16 @@ class PlainDeletesByKey(PlainDeletes):
     """Items that are removed, named by a key."""
 
     def part(self, subject: Any) -> PlainWrite | None:
-        """Encode the key."""
+        """Return the write, with the key encoded now."""
         return self._removed(subject, self.keys.made(subject if issubclass(type(subject), tuple) else (subject,)))
 
     def operation(self, write: PlainWrite) -> Delete:
-        """Return it as a ``Delete``."""
+        """Return the write as a ``Delete``."""
         return delete_of_key(self.definition, write.key, None)
 
 
 class PlainWriteChunk(WriteChunk):
-    """So many writes as fill a call."""
+    """A chunk of plain writes."""
 
     __slots__ = ("json_bytes", "writes")
 
@@ -200,12 +200,12 @@ class PlainWriteChunk(WriteChunk):
         return all(write.how.is_in_all_indexes(write) for write in self.writes)
 
     def acknowledged(self) -> None:
-        """Record that it was carried out."""
+        """Record that the chunk was written."""
         self.writes[0].how.acknowledged(self.writes)
 
 
 class PlainWriting:
-    """The plain ones of the writes of one call.
+    """The plain writes of one call, by model.
 
     Args:
         kind: what is done with the items.

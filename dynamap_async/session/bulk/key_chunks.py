@@ -24,7 +24,7 @@ MakeFind = Callable[[Any], SingleRequest[Any]]
 
 
 class KeyedReads:
-    """How the items of one model are read in chunks."""
+    """Reads of the items of one model, in chunks."""
 
     __slots__ = ("_now", "_one", "asked", "consistent", "context", "definition", "expiry", "keys", "table")
 
@@ -36,7 +36,7 @@ class KeyedReads:
         self.consistent: Final = consistent
         body = {"TableName": self.table, "ConsistentRead": consistent}
         self.asked: Final = Request(operation="GetItem", body=body, table=self.table)
-        """Each of the reads, but for its key."""
+        """The request of a read, without its key."""
         self.expiry: Final = None if definition.expiry is None else definition.expiry.stored
         self._now: Final = context.now
         self._one: Final = readable(self._read, lambda: self.asked, lambda item: (item,))
@@ -91,7 +91,7 @@ def keyed_reads(model: type[Model], runner: Runner, *, consistent: bool) -> Keye
 
 
 class KeyChunk(BulkChunk):
-    """So many keys as fill a call.
+    """A chunk of keys that fill a call.
 
     Args:
         reads: how they are read.
@@ -186,7 +186,7 @@ class KeyPart(ChunkPart):
 
 
 class PartsChunk(KeyChunk):
-    """So many of them as fill a call, read slice by slice."""
+    """A chunk of keys whose items are read slice by slice."""
 
     __slots__ = ("_at", "parts")
 
@@ -217,7 +217,7 @@ class PartsChunk(KeyChunk):
 
 
 class KeyBook:
-    """The keys of one call, each once, with the places in which they were given."""
+    """The keys of one call, each once, with the positions in which they were given."""
 
     def __init__(self, reads: KeyedReads) -> None:
         self.reads: Final = reads

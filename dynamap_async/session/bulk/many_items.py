@@ -36,7 +36,7 @@ class ManyItems:
         return await ManyReads(self._runner, self._policy).all(subjects, operation, keyed)
 
     def each(self, first: Any, keys: Iterable[Any] | None, *, consistent_read: bool) -> Answers[Any, Any]:
-        """Read them as they are taken; see ``Session.each``."""
+        """Return an iterator that reads the items as they are taken; see ``Session.each``."""
         subjects, operation = _reads(first, keys, consistent_read=consistent_read)
         keyed = None if keys is None else keyed_reads(first, self._runner, consistent=consistent_read)
         return Answers(self._runner, self._policy, subjects, operation, keyed)

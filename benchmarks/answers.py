@@ -59,14 +59,13 @@ class Pages:
 
 
 class Answers:
-    """The answers to every operation that the libraries under measure send."""
+    """The answers to every operation that the libraries under measure send.
+
+    Args:
+        scanned: how many items a scan finds, all segments together.
+    """
 
     def __init__(self, *, scanned: int) -> None:
-        """Prepare the bodies.
-
-        Args:
-            scanned: how many items a scan finds, all segments together.
-        """
         self._scanned = scanned
         self._made: dict[tuple[str, str, int], Pages] = {}
         nothing = http(b"{}")

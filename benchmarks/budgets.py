@@ -71,7 +71,7 @@ BUDGETS: Sequence[Budget] = (
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a budget was kept."""
+    """Whether and by how much a budget was met."""
 
     budget: Budget
     ratio: float
@@ -80,7 +80,7 @@ class Verdict:
 
     @property
     def met(self) -> bool:
-        """Whether it was kept."""
+        """Whether the budget was met."""
         return self.ratio >= self.budget.factor if self.budget.at_least else self.ratio <= self.budget.factor
 
     @property

@@ -20,7 +20,7 @@ class Connection(asyncio.Protocol):
         self._transport: Any = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way out."""
+        """Store the transport."""
         self._transport = transport
 
     def send(self, head: bytes, body: bytes) -> asyncio.Future[bytes]:
@@ -34,11 +34,11 @@ class Connection(asyncio.Protocol):
         self._parser.feed_data(data)
 
     def on_body(self, body: bytes) -> None:
-        """Keep a piece; httptools calls this."""
+        """Store a piece; httptools calls this."""
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        """Hand over the body; httptools calls this."""
+        """Return the body to the request; httptools calls this."""
         body, self._body = b"".join(self._body), []
         assert self._answer is not None
         if (status := self._parser.get_status_code()) == 200:
@@ -47,7 +47,7 @@ class Connection(asyncio.Protocol):
             self._answer.set_exception(RefusedError(f"status {status}: {body[:200]!r}"))
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Fail who waits."""
+        """Fail the request that waits."""
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error or ConnectionError("closed"))
 

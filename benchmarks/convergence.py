@@ -35,7 +35,7 @@ AHEAD = 1000
 
 @dataclass
 class Table:
-    """A bucket that is filled all the time, and holds what is not used."""
+    """A token bucket: refilled all the time, it keeps what is not used."""
 
     rate: float = RATE
     kept_seconds: float = 300.0
@@ -53,18 +53,18 @@ class Table:
 
 @dataclass
 class Events:
-    """What happens, in the order of its time."""
+    """Calls in the order of their times."""
 
     now: float = 0.0
     queue: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def at(self, time: float, happens: Callable[[], None]) -> None:
-        """Let something happen at a time."""
+        """Schedule a call."""
         heapq.heappush(self.queue, (max(time, self.now), next(self.numbers), happens))
 
     def run(self, until: float) -> None:
-        """Let everything happen that happens before a time."""
+        """Make all calls that are due before a time."""
         while self.queue and self.queue[0][0] < until:
             self.now, _, happens = heapq.heappop(self.queue)
             happens()
@@ -89,7 +89,7 @@ class Process:
         self.send()
 
     def know(self, limit: float) -> None:
-        """Take note of the table's limit."""
+        """Learn the table's limit."""
         self.governor.know("t", {(None, True): limit}, self.events.now)
 
     def ask(self, ticket: Ticket) -> None:
@@ -106,7 +106,7 @@ class Process:
         self.send()
 
     def send(self) -> None:
-        """Send what is ready, and see to it that what waits is looked at in time."""
+        """Send what is ready, and schedule a look at what waits."""
         while self.ready and self.under_way < SLOTS:
             batch, self.ready = self.ready[:BATCH], self.ready[BATCH:]
             self.under_way += 1
@@ -118,14 +118,14 @@ class Process:
             self.events.at(self.wakes_at, self.wake)
 
     def wake(self) -> None:
-        """Admit those whose units have come."""
+        """Admit the items whose units have come."""
         if self.events.now >= self.wakes_at:
             self.wakes_at = float("inf")
             self.ready += self.governor.admit(self.events.now)
             self.send()
 
     def arrive(self, batch: list[Ticket], half: float) -> None:
-        """Have the table serve a batch."""
+        """Let the table serve a batch."""
         served = self.table.serve(len(batch), self.events.now)
         self.tried += len(batch)
         self.served += served

@@ -18,7 +18,7 @@ ENTRY = Path(__file__).with_name("__main__.py")
 
 
 class WorkerError(Exception):
-    """A worker gave no figures; the text says why."""
+    """A worker printed no figures; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Which Python runs what, and on which cores."""
+    """Which Python runs a program, and on which cores."""
 
     aiodynamodb: str | None
     server_cores: frozenset[int]
@@ -48,7 +48,7 @@ class Programs:
 
     @classmethod
     def found(cls) -> "Programs":
-        """Return what this machine has."""
+        """Return the Pythons and cores of this machine."""
         return cls(os.environ.get("DYNAMAP_BENCH_APART"), *_cores())
 
     def python(self, subject: str) -> str:
@@ -71,7 +71,7 @@ class Programs:
         seconds: float,
         environment: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Run one worker to its end and return what it tells.
+        """Run one worker to its end and return its result.
 
         Args:
             mode: what ``python benchmarks`` is asked to do.
@@ -85,7 +85,7 @@ class Programs:
         return self._told(line, self.client_cores, seconds=seconds, environment=environment or {})
 
     def load(self, arguments: Sequence[str], *, seconds: float) -> dict[str, Any]:
-        """Put load on a service, from the server's cores, and return what it felt.
+        """Put load on a service, from the server's cores, and return the latencies.
 
         Args:
             arguments: the command line of ``python benchmarks load``.
@@ -161,7 +161,7 @@ def _cores() -> tuple[frozenset[int], frozenset[int]]:
 
 @contextmanager
 def pinned(cores: frozenset[int]) -> Iterator[None]:
-    """Let processes that are started here run on these cores only, where the system can do that."""
+    """Pin processes that are started in the block to cores, where the system can do that."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return

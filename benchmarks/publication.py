@@ -129,7 +129,7 @@ def _commit(run: Mapping[str, Any]) -> str:
 
 
 def _multiples() -> str:
-    """Every question that has a floor: the floor's own cost, and multiples of that."""
+    """Return the table of questions with a floor: the floor's own cost, and multiples of it."""
     full = _full()
     medians = full["medians"]
     names = [name for name in NAMES if name != FLOOR and name in full["returns"]]
@@ -144,7 +144,7 @@ def _multiples() -> str:
 
 
 def _plain() -> str:
-    """What is told in its own unit: rates, memory, and costs that have no floor."""
+    """Return the table of figures in units of their own: rates, memory, and costs without a floor."""
     full = _full()
     medians = full["medians"]
     names = [name for name in NAMES if name in full["returns"]]
@@ -179,7 +179,7 @@ def _budgets() -> str:
 
 
 def _cheaper() -> str:
-    """Everything that a peer does for less, and how much less."""
+    """Return the table of everything that a peer does for less, and by how much."""
     medians = _full()["medians"]
     rows = [["question", "dynamap_async", "cheaper"]]
     for name in _asked(medians):
@@ -224,7 +224,7 @@ def _web() -> str:
 
 
 def _acceptance() -> str | None:
-    """Each goal, what this library reached, and what the others did, if they were asked."""
+    """Return the table of goals, this library's figures and those of the others that were asked."""
     found = newest("acceptance")
     if found is None:
         return None
@@ -277,7 +277,7 @@ def _way(goal: Goal) -> str:
 
 
 def _summary() -> str:
-    """README's: plain times of a few questions, beside the best peer and the AWS client."""
+    """Return README's table: times of a few questions, beside the best peer and the AWS client."""
     found = newest("full")
     assert found is not None
     medians, machine, returns = found[1]["medians"], found[1]["machine"], found[1]["returns"]

@@ -61,7 +61,7 @@ class Results:
         return any("failed:" in why for each in self.absent.values() for why in each.values())
 
     def add(self, subject: str, told: dict[str, Any]) -> None:
-        """Take what a worker told."""
+        """Add a worker's figures."""
         self.versions[subject] = told["versions"]
         self.returns[subject] = told["returns"]
         self.pythons.add(told["python"])
@@ -74,7 +74,7 @@ class Results:
                 self.runs.setdefault(question, {}).setdefault(subject, []).append(run)
 
     def refuse(self, subject: str, questions: Sequence[str], why: str) -> None:
-        """Note why there is no figure."""
+        """Record why there is no figure."""
         for question in questions:
             self.absent.setdefault(question, {})[subject] = why
 
@@ -91,7 +91,7 @@ class Results:
         return (max(costs) - min(costs)) / statistics.median(costs)
 
     def write(self, path: Path, *, command: str) -> None:
-        """Write everything as JSON."""
+        """Write all figures as JSON."""
         content = {
             **about(command),
             "quick": self.quick,

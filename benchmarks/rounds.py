@@ -55,7 +55,7 @@ class Plan:
         return [sorted(group, key=lambda name: self.asked[name].opened) for group in found.values()]
 
     def has_time(self, began: float, rounds: int) -> bool:
-        """Tell whether another round fits, after so many."""
+        """Return whether another round fits, after so many."""
         passed = time.monotonic() - began
         return self.minutes is None or rounds == 0 or passed + passed / rounds <= self.minutes * 60
 
@@ -75,7 +75,7 @@ def measure(plan: Plan, results: Results) -> int:
 
 
 def _work(plan: Plan, programs: Programs, results: Results, server: Server, subject: str, group: Sequence[str]) -> None:
-    """Run one worker and keep what it tells."""
+    """Run one worker and store its figures."""
     uvloop = plan.uvloop or any(plan.asked[name].uvloop for name in group)
     tls = any(plan.asked[name].tls for name in group)
     endpoint, environment = (server.tls, server.environment) if tls else (server.plain, {})

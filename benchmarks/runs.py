@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run of a question gave."""
+    """The figures of one run of a question."""
 
     cost: float
     """The figure that is compared, in the question's unit."""
@@ -26,7 +26,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much work one run is."""
+    """The amount of work in one run."""
 
     seconds: float
     """How long a run lasts, about."""
@@ -89,6 +89,7 @@ async def calls(
     total = max(callers, least, int(seconds / each))
     times.clear()
     gc.collect()
+    # The garbage of what came before is not to be collected on this run's account.
     before = time.process_time()
     elapsed = await all_callers(total)
     used = time.process_time() - before
@@ -101,7 +102,7 @@ async def calls(
 
 
 async def once(work: Callable[[], Awaitable[object]], *, operations: int) -> Run:
-    """Measure one piece of work that has many operations in it; nothing is warmed up but what came before."""
+    """Measure one piece of work of many operations, without warming up."""
     gc.collect()
     before, begin = time.process_time(), time.perf_counter()
     await work()
@@ -110,7 +111,7 @@ async def once(work: Callable[[], Awaitable[object]], *, operations: int) -> Run
 
 
 def plainly(work: Callable[[], object], *, seconds: float, per: int = 1) -> Run:
-    """Measure a function without I/O, called again and again; ``per`` is how many operations one call is."""
+    """Measure a function without I/O that is called again and again; ``per`` is the number of operations of a call."""
     work()
     begin = time.perf_counter()
     work()

@@ -24,7 +24,7 @@ class Exchange(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way back."""
+        """Store the transport."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is one, but not by inheritance
 
     def data_received(self, data: bytes) -> None:

@@ -114,7 +114,7 @@ async def ask(client: httpx.AsyncClient, kind: str) -> int:
 async def drive(
     port: int, process: int, arguments: argparse.Namespace
 ) -> tuple[Counter[str], list[float], dict[str, str]]:
-    """Keep all connections busy; return how often each answer came, the server's memory every second, and the waits."""
+    """Keep all connections busy; return the answers by status, the server's memory each second, and the latencies."""
     answers: Counter[str] = Counter()
     memory: list[float] = []
     waited: dict[str, list[float]] = {}

@@ -172,6 +172,7 @@ def _index_halves(table: TableSchema, index: IndexSchema, before: WireItem | Non
     return index_write_half_units(
         None if new is None else codec.item_size(new),
         None if old is None else codec.item_size(old),
+        # A new key is a deletion and a put; an entry that stays as it is costs nothing.
         key_changed=_comparable(_key(index, old)) != _comparable(_key(index, new)),
         changed=_comparable(old) != _comparable(new),
     )
@@ -182,6 +183,7 @@ def _key(index: IndexSchema, entry: WireItem | None) -> WireItem | None:
 
 
 def _entry(table: TableSchema, index: IndexSchema, item: WireItem) -> WireItem | None:
+    # An item without the whole key of an index has no entry in it.
     if not all(name in item for name in index.keys.names):
         return None
     return {name: value for name, value in item.items() if table.projects(index, name)}

@@ -78,6 +78,7 @@ class RetryPolicy:
         Args:
             attempts: how many attempts have failed, at least 1.
         """
+        # Bounded, so that the power of thousands of attempts does not overflow.
         return min(self.max_delay_seconds, self.base_delay_seconds * 2.0 ** min(attempts - 1, 60))
 
 

@@ -49,6 +49,7 @@ else:
             standard = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)
             made = standard(cls)
             for name, method in _methods(made, frozen=frozen, slots=slots, eq=eq).items():
+                # What the class defines itself is kept.
                 if own.get(name) is None:  # Python itself writes ``__hash__ = None`` beside an ``__eq__``
                     setattr(made, name, method)
             return made
@@ -63,6 +64,7 @@ def _methods(cls: type, *, frozen: bool, slots: bool, eq: bool) -> dict[str, Any
     if eq:
         methods |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
     if frozen:
+        # A plain subclass of a frozen class may still have attributes of its own.
         methods |= {"__setattr__": _refuse_setting, "__delattr__": _refuse_deleting}
     if frozen and slots:
         methods |= {"__getstate__": _getstate, "__setstate__": _setstate}
@@ -167,6 +169,8 @@ def _refuse_deleting(self: Any, name: str) -> None:
     object.__delattr__(self, name)
 
 
+# Without a __dict__ there is no default state, and the default way of setting one assigns to attributes, which a frozen
+# class refuses.
 def _getstate(self: Any) -> list[Any]:
     return [getattr(self, field.name) for field in dataclasses.fields(self)]
 

@@ -176,6 +176,7 @@ def _marked(request: pytest.FixtureRequest) -> tuple[list[type[Model]], list[Any
     """Return the models and the seeds of the test's markers, those of the module first."""
     models: list[type[Model]] = []
     seeds: list[Any] = []
+    # pytest yields the closest marker first, and a test may use what its module seeds.
     for mark in reversed(list(request.node.iter_markers("dynamap"))):
         if mark.args or set(mark.kwargs) - {"models", "seed"}:
             pytest.fail("pytest.mark.dynamap takes models=[...] and seed=..., and nothing else", pytrace=False)

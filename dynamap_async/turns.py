@@ -53,6 +53,7 @@ class WorkPace:
 
     def rest(self) -> None:
         """Stop the clock for now; what comes in a later turn of the event loop starts it anew."""
+        # In the next turn of the loop: work that goes on before that belongs to the same slice.
         asyncio.get_running_loop().call_soon(self._rested)
 
     def _rested(self) -> None:
@@ -66,6 +67,7 @@ class WorkPace:
         """
         now = time.perf_counter()
         took, self._looked = now - self._looked, now
+        # Fewer items than planned say nothing of the pace, unless they took long.
         if done >= self.items or took > _LONG_SECONDS:
             in_time = int(done * _LONG_SECONDS / took) if took > 0 else self._most
             self.items = max(1, min(self._most, _GROWTH * self.items, in_time))
@@ -96,6 +98,7 @@ class _Turns:
             if not waiter.done():
                 waiter.set_result(None)
                 break
+        # One task for each turn, so that whatever else is ready runs between two slices.
         if waiting:
             waiting[0].get_loop().call_soon(self._admit)
 

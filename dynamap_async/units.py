@@ -62,6 +62,7 @@ def read_half_units(size_bytes: int, *, consistent: bool = False, transactional:
 
 def query_half_units(size_bytes: int, items: int, *, consistent: bool = False) -> int:
     """Return the halves of a unit that a query over items of one size takes; see ``query_read_units``."""
+    # The items of a page are summed before they are rounded up, and each page is rounded by itself.
     full, rest = divmod(items, items_per_page(size_bytes))
     halves = full * read_half_units(items_per_page(size_bytes) * size_bytes, consistent=consistent)
     if rest or not full:
@@ -72,6 +73,7 @@ def query_half_units(size_bytes: int, items: int, *, consistent: bool = False) -
 def write_half_units(size_bytes: int, old_size_bytes: int = 0, *, transactional: bool = False) -> int:
     """Return the halves of a unit that a write takes; see ``write_units``."""
     blocks = max(1, -(-max(size_bytes, old_size_bytes) // WRITE_UNIT_BYTES))
+    # DynamoDB rounds each item up to whole units of 1 KB; a transaction writes twice, to prepare and to commit.
     return 4 * blocks if transactional else 2 * blocks
 
 
@@ -83,6 +85,7 @@ def index_write_half_units(
         return 0
     if size_bytes is None or old_size_bytes is None:
         return write_half_units(size_bytes or 0, old_size_bytes or 0)
+    # DynamoDB deletes the old entry and puts the new one.
     if key_changed:
         return write_half_units(old_size_bytes) + write_half_units(size_bytes)
     return write_half_units(size_bytes, old_size_bytes) if changed else 0

@@ -53,7 +53,7 @@ def stored_large() -> list[dict[str, Any]]:
 
 
 async def used(session: Session, tasks: int, operations: int) -> dict[str, float]:
-    """Let tasks read and write, some of it in vain and some of it given up; return what the session says it took."""
+    """Run tasks that read and write, some in vain and some given up; return the units that the session counted."""
     chance = random.Random(7)
 
     async def work() -> None:
@@ -125,7 +125,7 @@ async def spend_budgets(made: Callable[[], Session]) -> None:
 
 
 async def _to_its_end(awaitable: Awaitable[object]) -> None:
-    """Await it; that its budget is spent is what is asked for."""
+    """Await work that is expected to exceed its budget."""
     with contextlib.suppress(CapacityBudgetExceededError):
         await awaitable
 

@@ -33,7 +33,7 @@ class Goal:
         return value / other if other else None
 
     def met(self, value: float) -> bool:
-        """Tell whether a figure is good enough."""
+        """Return whether a figure meets the goal."""
         return value >= self.bound if self.at_least else value <= self.bound
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ NEXT_SECONDS = 2
 
 
 async def beside(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    """50 handlers beside a load. It takes a little longer than is measured: the handlers have a tenth of the rate."""
+    """Run 50 handlers beside a load, for a little longer than is measured: handlers have a tenth of the rate."""
     alone = Task(effort.seconds, job="handle", tasks=HANDLERS)
     together = Task(effort.seconds, job="handle", tasks=HANDLERS, items=effort.items)
     told, counted, figures = await _by_turns(table, variant, effort, alone, together)
@@ -31,7 +31,7 @@ async def beside(table: Simulated, variant: Variant, effort: Effort) -> Figures:
 
 
 async def beside_scan(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    """50 handlers beside a scan in four segments, on a table of 300 read units of which they need a sixth."""
+    """Run 50 handlers beside a scan in four segments, on a table of 300 read units, of which they need a sixth."""
     await table.fill([wire_item(f"scanned-{number}") for number in range(SCANNED_ITEMS)])
     await table.provision(effort.write_units, SCAN_READ_UNITS)
     alone = Task(effort.seconds, job="handle", tasks=HANDLERS)
@@ -42,7 +42,7 @@ async def beside_scan(table: Simulated, variant: Variant, effort: Effort) -> Fig
 
 
 async def beside_index(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    """50 handlers beside a load that an index bounds, in which they have no entries; then a load that has none."""
+    """Run 50 handlers beside a load that an index without their items bounds; then beside a load without one."""
     await table.create_shelved(SHELVED_UNITS, INDEX_UNITS)
     items, after = int(INDEX_UNITS * (effort.seconds + 2)), SHELVED_UNITS * NEXT_SECONDS
     alone = Task(effort.seconds, job="handle", tasks=HANDLERS, shelved=True)
@@ -59,7 +59,7 @@ async def beside_index(table: Simulated, variant: Variant, effort: Effort) -> Fi
 async def _by_turns(
     table: Simulated, variant: Variant, effort: Effort, alone: Task, together: Task
 ) -> tuple[list[Figures], list[Figures], Figures]:
-    """Let handlers work alone and together by turns, every process a fresh one.
+    """Run handlers alone and beside a load by turns, each time in a fresh process.
 
     Returns:
         What those told that worked together, what the server counted then, and the latencies.

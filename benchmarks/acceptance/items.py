@@ -26,7 +26,7 @@ def plain_item(name: str) -> dict[str, Any]:
 
 
 def wire_item(name: str) -> dict[str, Any]:
-    """Return it in wire form."""
+    """Return the item in wire form."""
     return {**wire(name), "text": {"S": LONG}}
 
 

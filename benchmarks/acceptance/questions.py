@@ -40,7 +40,7 @@ class Question:
 
 
 async def _bulk(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    """Load as many items as the table takes in the time; twice that is allowed."""
+    """Load as many items as the table takes in the time; twice the time is allowed."""
     (told,) = await work(table, variant, [Task(effort.seconds * 2, items=effort.items)])
     counts = await table.control("/counts")
     return {
@@ -53,7 +53,7 @@ async def _bulk(table: Simulated, variant: Variant, effort: Effort) -> Figures:
 
 
 async def _changing(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    """A load that goes on while the limit is halved, and doubled again."""
+    """Load while the limit is halved, and doubled again."""
     third = effort.seconds / 2
     full, half = effort.write_units, effort.write_units // 2
 
@@ -73,7 +73,7 @@ async def _changing(table: Simulated, variant: Variant, effort: Effort) -> Figur
 
 
 async def _processes(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    """Eight processes with a load each that would go on, for the whole time."""
+    """Load from eight processes, each with more than fits into the time."""
     number = 8
     items = int(effort.items * 0.6)
     tasks = [Task(effort.seconds, items=items, group=f"load{each}") for each in range(number)]

@@ -154,7 +154,7 @@ def cell(name: str, value: Any) -> str:
 
 
 def write(path: Path, answers: Answers, **settings: Any) -> None:
-    """Write everything as JSON; what other questions were answered in that file stays, so that a run has slices."""
+    """Write all figures as JSON; answers to other questions in that file stay, so that a run can be done in parts."""
     before = json.loads(path.read_bytes()) if path.exists() else {}
     commit, when = git("rev-parse", "HEAD"), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     changed = changed_since()

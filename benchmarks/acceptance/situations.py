@@ -111,7 +111,7 @@ async def _of_unpaced(
 
 
 async def outage(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    """Put with 32 tasks beyond the limit; everything is refused for two seconds, and then served as before."""
+    """Put with 32 tasks beyond the limit, while everything is refused for two seconds."""
     before = max(3.0, effort.seconds / 2)
 
     async def refuse() -> None:
@@ -165,7 +165,7 @@ async def spared(table: Simulated, variant: Variant, _effort: Effort) -> Figures
 
 
 async def usage(table: Simulated, variant: Variant, _effort: Effort) -> Figures:
-    """Compare what the session says that it took with what the server sold, where much of it is not reported."""
+    """Compare the units that the session counts with those that the server sold, many of which it did not report."""
     await table.provision(AMPLE_UNITS, AMPLE_UNITS)
     await table.fill(counting.stored())
     await table.control("/refuse?0.02")

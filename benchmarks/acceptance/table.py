@@ -94,7 +94,7 @@ class Simulated:
                     left = answer["UnprocessedItems"].get(TABLES[0])
 
     async def begin(self) -> None:
-        """Take what is left of the burst, and count from now on."""
+        """Take what is left of the burst, and start to count."""
         await self.control("/spend")
         await self.control("/reset")
 

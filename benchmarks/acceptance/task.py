@@ -51,10 +51,10 @@ class Task:
     """For how long the client, before it is ready, idles after it has written a few items."""
 
     def told(self) -> str:
-        """Return it as JSON."""
+        """Return the task as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def of(cls, text: str) -> "Task":
-        """Read what ``told`` returned."""
+        """Read a task from JSON."""
         return cls(**json.loads(text))

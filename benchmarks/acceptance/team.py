@@ -18,7 +18,7 @@ PATIENCE_SECONDS = 60.0
 
 
 class SilentWorkerError(Exception):
-    """A worker did not tell what it did, so there are no figures."""
+    """A worker printed no result, so there are no figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ async def work(
     *,
     burst_spent: bool = True,
 ) -> list[dict[str, Any]]:
-    """Start a worker for each task, let all begin together, and return what each told.
+    """Start a worker for each task, all at the same time, and return their results.
 
     Args:
         tasks: one for each process.

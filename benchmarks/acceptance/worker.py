@@ -89,12 +89,12 @@ async def _load(client: Client, every: list[str], seconds: float, *, background:
 
 
 async def _push(client: Client, task: Task) -> dict[str, Any]:
-    """Let tasks put one item after the other, for the time or until there are enough of them."""
+    """Run tasks that put one item after the other, for a time or until there are enough items."""
     return await _repeat(client.put, task, task.items or sys.maxsize)
 
 
 async def _free(client: Client, task: Task) -> dict[str, Any]:
-    """Push or load by turns with pacing and without; return the middle of what an item cost, and of the quotients.
+    """Push or load by turns with pacing and without; return the median cost of an item, and the median quotient.
 
     In one process and in many short rounds, of which two are compared that follow each other: the machine's speed
     changes by half from one moment to the next, and from process to process.
@@ -114,12 +114,12 @@ async def _free(client: Client, task: Task) -> dict[str, Any]:
 
 
 async def _count(client: Client, task: Task) -> dict[str, Any]:
-    """Let tasks add to one counter after the other, each once, until it is done."""
+    """Run tasks that add to one counter after the other, each once."""
     return await _repeat(client.count, task, task.items)
 
 
 async def _repeat(call: Callable[[str], Awaitable[object]], task: Task, most: int) -> dict[str, Any]:
-    """Let tasks call again and again; return how many calls were served, how many failed, and what one cost."""
+    """Run tasks that call again and again; return how many calls were served, how many failed, and the cost of one."""
     begin, cpu = time.perf_counter(), time.process_time()
     numbers = iter(range(most))
     told = {"served": 0, "failed": 0}
@@ -143,7 +143,7 @@ async def _repeat(call: Callable[[str], Awaitable[object]], task: Task, most: in
 
 
 async def _handle_all(client: Client, task: Task) -> dict[str, Any]:
-    """Let handlers work, beside a load if there are items to load, and beside a scan; then load what comes next."""
+    """Run handlers, beside a load if there are items to load, and beside a scan; then load what comes next."""
     told = await _beside(client, names(task.group, task.items), task)
     if task.next_items:
         after = await _load(client, names("next", task.next_items), task.seconds, background=False)
@@ -212,7 +212,7 @@ async def _handle(
 
 
 async def _probe(lags: list[float], until: float) -> None:
-    """Take note of how late the event loop wakes a task: what anybody's answer waits for besides."""
+    """Record how late the event loop wakes a task, which every answer waits for."""
     await asyncio.sleep(WARM_SECONDS)
     while (begin := time.perf_counter()) < until:
         await asyncio.sleep(PROBE_SECONDS)
@@ -229,7 +229,7 @@ def _names() -> list[str]:
 
 
 def _percentile(ordered: list[float], percent: int) -> float:
-    """Return milliseconds."""
+    """Return a percentile in milliseconds."""
     return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * 1e3
 
 

@@ -40,6 +40,7 @@ def main() -> int:
             )
 
         found = measured(options.only)
+        # By chance one question in 252 looks dearer; twice in a row hardly ever.
         suspects = [change.question for change in found if change.state == "dearer"]
         again = {change.question: change for change in measured(suspects)} if suspects else {}
     console.print(_table(found, again))
@@ -75,7 +76,7 @@ class Installed(NamedTuple):
 
 
 def installed(commit: str | None, folder: Path) -> Installed:
-    """Build a version, with whatever it compiles.
+    """Install a version, with whatever it compiles.
 
     Args:
         commit: which; None for the files as they are.
@@ -129,7 +130,7 @@ def _ratio(figures: Sequence[float], beside: Sequence[float]) -> float:
 
 
 class Version:
-    """A process that answers questions about one version."""
+    """A process that measures one version."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
@@ -155,7 +156,7 @@ class Version:
 
 @contextmanager
 def _version(asked: Installed) -> Iterator[Version]:
-    """Start a process that knows one version; end it afterwards."""
+    """Start a process for one version; end it afterwards."""
     # Hashes decide where things lie in memory: they are the same for all. Compiled modules are kept.
     env = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": ""}
     line = [sys.executable, str(ENTRY), "comparing", *asked]

@@ -30,7 +30,7 @@ class Change:
 
     @property
     def state(self) -> State:
-        """Tell change from noise.
+        """Return whether the cost has changed, or only seems so in the noise.
 
         The noise is what the old version shows beside itself. Only where the new version lies above all of that in
         every round, it became dearer; of five rounds, that happens by chance once in 252 times.

@@ -49,7 +49,7 @@ class StubTransport(asyncio.Transport):
             rest = rest[size:]
 
     def close(self) -> None:
-        """Say in a later turn that it is closed."""
+        """Report the end of the connection in a later turn."""
         if not self._closing:
             self._closing = True
             self._socket.close()
@@ -62,20 +62,20 @@ class StubTransport(asyncio.Transport):
         return self._closing
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        """Let another protocol read."""
+        """Set the protocol that reads."""
         self._protocol = protocol
 
     def get_protocol(self) -> asyncio.BaseProtocol:
-        """Return who reads."""
+        """Return the protocol that reads."""
         protocol: asyncio.BaseProtocol = self._protocol
         return protocol
 
     def is_reading(self) -> bool:
-        """Return whether answers are handed over."""
+        """Return whether answers are passed on."""
         return True
 
     def pause_reading(self) -> None:
-        """Do nothing: an answer is handed over as a whole."""
+        """Do nothing: an answer is passed on as a whole."""
 
     def resume_reading(self) -> None:
         """Do nothing."""
@@ -122,6 +122,6 @@ class StubLoop(asyncio.SelectorEventLoop):
         return transport, protocol
 
     def close(self) -> None:
-        """Close the socket that nobody reads from as well."""
+        """Close the socket too that nobody reads from."""
         self._listening.close()
         super().close()

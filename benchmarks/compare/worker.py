@@ -18,7 +18,7 @@ Work = Callable[[], Awaitable[object]]
 
 
 def main() -> int:
-    """Answer until there are no more questions."""
+    """Answer questions until there are no more."""
     _mode, _word, package, source = sys.argv
     sys.path.insert(0, package)  # the version that is asked for, before the one that is installed
     from benchmarks.compare.stub_loop import StubLoop

@@ -25,7 +25,7 @@ class Flat:
 
     @property
     def factor(self) -> float:
-        """By what this library's figure grew more than the floor's."""
+        """The growth of this library's figure, divided by that of the floor's."""
         return self.times / self.floor_times
 
     @property

@@ -19,17 +19,17 @@ class Ours:
         self._pace = Pace()
 
     def served(self, units: float, sent_at: float, now: float) -> None:
-        """Take note of an answer."""
+        """Record an answer."""
         self._pace.served(units, 1, sent_at, now)
         self.rate = self._pace.rate
 
     def refused(self, units: float, sent_at: float, now: float) -> None:
-        """Take note of a refusal."""
+        """Record a refusal."""
         self._pace.refused(1, sent_at, now)
         self.rate = self._pace.rate
 
     def waited(self, seconds: float, now: float) -> None:
-        """Take note that requests wait."""
+        """Record that requests wait."""
         self._pace.waited(seconds, now)
         self.rate = self._pace.rate
 

@@ -28,16 +28,16 @@ class Delivered:
         self._weight, self._at = 0.0, 0.0
 
     def add(self, units: float, now: float) -> None:
-        """Count some."""
+        """Count units."""
         self._weight, self._at = self.rate(now) + units / 0.5, now
 
     def rate(self, now: float) -> float:
-        """Return how many there are."""
+        """Return the units a second."""
         return self._weight * math.exp((self._at - now) / 0.5)
 
 
 class AimdOnShare:
-    """Chiu and Jain's: more by a step each second; where over 5 % of half a second is refused, a third less."""
+    """After Chiu and Jain: a step more each second, and a third less where over 5 % of half a second is refused."""
 
     def __init__(self) -> None:
         self.rate: float | None = None
@@ -45,12 +45,12 @@ class AimdOnShare:
         self._began, self._attempts, self._refused = 0.0, 0, 0
 
     def served(self, units: float, sent_at: float, now: float) -> None:
-        """Count it."""
+        """Count an answer."""
         self._delivered.add(units, now)
         self._count(0, sent_at, now)
 
     def refused(self, units: float, sent_at: float, now: float) -> None:
-        """Count it, and lower the rate where they are too many."""
+        """Count a refusal, and lower the rate if there are too many."""
         self._count(1, sent_at, now)
 
     def _count(self, refused: int, sent_at: float, now: float) -> None:
@@ -82,7 +82,7 @@ class DeliveryRate:
         self._highest: list[tuple[float, float]] = []
 
     def served(self, units: float, sent_at: float, now: float) -> None:
-        """Count it."""
+        """Count an answer."""
         self._delivered.add(units, now)
         while self._highest and self._highest[-1][1] <= self._delivered.rate(now):
             self._highest.pop()
@@ -139,7 +139,7 @@ class Adaptive:
 
 
 class FirstOne:
-    """That of this library until November 2026: each refusal lowers the rate to what was delivered, at most by half."""
+    """This library's until November 2026: each refusal lowers the rate to what was delivered, at most by half."""
 
     def __init__(self) -> None:
         self.rate: float | None = None
@@ -149,7 +149,7 @@ class FirstOne:
         self._changed_at = self._refused_at = -math.inf
 
     def served(self, units: float, sent_at: float, now: float) -> None:
-        """Count it."""
+        """Count an answer."""
         if now - self._last > 1:
             self._since = now
         self._last = now

@@ -19,19 +19,19 @@ _ATTEMPTS: Final = 8
 
 
 class Law(Protocol):
-    """What decides how many units a second one process asks of one table."""
+    """How many units a second one process asks of one table."""
 
     rate: float | None
     """Units a second; None for any number."""
 
     def served(self, units: float, sent_at: float, now: float) -> None:
-        """Take note of an answer."""
+        """Record an answer."""
 
     def refused(self, units: float, sent_at: float, now: float) -> None:
-        """Take note of a refusal for want of capacity."""
+        """Record a refusal for want of capacity."""
 
     def waited(self, seconds: float, now: float) -> None:
-        """Take note that requests wait for the rate, and have for so long."""
+        """Record that requests wait for the rate, and for how long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Situation:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of it."""
+    """The result of a situation."""
 
     served: float = 0.0
     attempts: int = 0
@@ -176,7 +176,7 @@ class _Process:
             self._send(int(entry[0]))
 
     def _look(self) -> None:
-        """Let go whoever has a unit, and look again when the next may have one."""
+        """Release the requests that have a unit, and schedule the next look."""
         now, seconds = self._clock.now, self._clock.now - self._at
         self._at = now
         if seconds > 0 and self._line:
@@ -223,7 +223,7 @@ class _Process:
 
 
 def run(situation: Situation, law: Callable[[], Law], seed: int = 1) -> Outcome:
-    """Let processes that follow a law meet a situation; return what became of it."""
+    """Simulate processes with one law in a situation; return the outcome."""
     clock, outcome = _Clock(), Outcome(by_process=[0.0] * situation.processes)
     table = _Table(situation, clock, random.Random(seed))
     for at, rate in situation.changes:
@@ -246,5 +246,5 @@ def _let_push(situation: Situation, table: _Table, clock: _Clock, chance: random
 
 
 def share_of(outcomes: Sequence[Outcome], others: Sequence[Outcome]) -> float:
-    """Return how much was served, in proportion to what others were served."""
+    """Return what was served to a process, as a share of what others were served."""
     return sum(each.served for each in outcomes) / max(1.0, sum(each.served for each in others))

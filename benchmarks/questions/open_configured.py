@@ -23,7 +23,7 @@ _TICK_SECONDS = 0.001
 
 @contextmanager
 def profile_of(endpoint: str) -> Iterator[None]:
-    """Let AWS's configuration, for this process and those that it starts, be a file with this endpoint."""
+    """Make a file with this endpoint AWS's configuration, for this process and those that it starts."""
     with tempfile.TemporaryDirectory() as folder:
         configuration = Path(folder) / "config"
         configuration.write_text(f"[default]\nregion = eu-west-1\nendpoint_url = {endpoint}\n", "utf-8")

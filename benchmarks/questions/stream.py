@@ -13,7 +13,7 @@ async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
 
 
 async def read(subject: Subject, count: int) -> Run:
-    """Measure the reading of so many items."""
+    """Measure reading so many items."""
 
     async def stream() -> None:
         found = await subject.stream(count)

@@ -35,7 +35,7 @@ class Bucket:
         self.filled_at = now
 
     def has(self, units: float, now: float) -> bool:
-        """Tell whether there are so many tokens.
+        """Return whether there are so many tokens.
 
         What is larger than a second's capacity needs that much and leaves a debt: a small table could not serve a
         large item otherwise.
@@ -56,14 +56,14 @@ class Lane:
 
     @classmethod
     def of(cls, kind: Kind, rate: float, beyond: str, burst_seconds: float, now: float) -> "Lane":
-        """Make one whose burst is all there."""
+        """Return a lane with a full burst."""
         bucket = Bucket(rate, burst_seconds, rate * burst_seconds, now)
         lane = cls(kind, bucket, beyond)
         lane.split(4, now)
         return lane
 
     def split(self, least: int, now: float) -> None:
-        """Have as many partitions as the rate needs, never fewer than there are."""
+        """Split into as many partitions as the rate needs, never fewer than there are."""
         limit = PARTITION[self.kind]
         while len(self.partitions) < max(least, math.ceil(self.bucket.rate / limit)):
             self.partitions.append(Bucket(limit, 1.0, limit, now))
@@ -77,14 +77,14 @@ class Lane:
         return None
 
     def take(self, place: int, units: float) -> None:
-        """Take them."""
+        """Take the units."""
         self.bucket.tokens -= units
         self.partitions[place % len(self.partitions)].tokens -= units
 
 
 @dataclass(slots=True)
 class Capacity:
-    """What one table, or one global index, may take."""
+    """The capacity of one table or global index."""
 
     arn: str
     name: Scope
@@ -93,7 +93,7 @@ class Capacity:
 
     @classmethod
     def of(cls, arn: str, name: Scope, read: float | None, write: float | None, now: float, **how: float) -> "Capacity":
-        """Make one.
+        """Return the capacity of a table or index.
 
         Args:
             read: provisioned units in a second; None for on-demand.
@@ -108,6 +108,7 @@ class Capacity:
             beyond = "MaxOnDemandThroughputExceeded" if most else "KeyRangeThroughputExceeded"
             if provisioned is not None:
                 beyond = "ProvisionedThroughputExceeded"
+            # An on-demand table is not throttled by its mode at first, but by its partitions, or by a declared maximum.
             rate = provisioned or most or ON_DEMAND[kind]
             lanes.append(Lane.of(kind, rate, beyond, how.get("burst_seconds", BURST_SECONDS), now))
         return cls(arn, name, *lanes)
@@ -121,7 +122,7 @@ class Capacity:
             lane.split(4, now)
 
     def spend_burst(self, now: float) -> None:
-        """Leave nothing of what was not used so far."""
+        """Drop what is left of the burst."""
         for lane in (self.read, self.write):
             lane.bucket.tokens, lane.bucket.filled_at = 0.0, now
 
@@ -138,12 +139,12 @@ class Take:
 
     @property
     def lane(self) -> Lane:
-        """The bucket's owner."""
+        """The lane that the units are taken from."""
         return self.capacity.read if self.kind == "Read" else self.capacity.write
 
 
 def charge(takes: list[Take], now: float) -> list[dict[str, str]]:
-    """Take all, or nothing.
+    """Take all units, or none.
 
     Returns:
         Why nothing was taken, as the service's throttling reasons; none if all was.
@@ -159,5 +160,6 @@ def charge(takes: list[Take], now: float) -> list[dict[str, str]]:
             reasons.append({"reason": take.capacity.name + refusal, "resource": take.capacity.arn})
     if reasons:
         for take in taken:
+            # All or nothing: what was taken before the refusal is given back.
             take.lane.take(take.place, -take.units)
     return reasons

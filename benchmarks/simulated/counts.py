@@ -40,7 +40,7 @@ class Counts:
     """Why attempts were throttled."""
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Start anew."""
         self.began_at = self.clock()
         self.refused = 0
         self.total = Tally()
@@ -48,7 +48,7 @@ class Counts:
             kept.clear()
 
     def attempt(self, group: str, reasons: list[dict[str, str]], *, read: float = 0.0, write: float = 0.0) -> None:
-        """Count one item that was tried: with the units that it took, or the reasons why it was not served."""
+        """Count one item that was tried: with its units, or the reasons why it was refused."""
         slot = int((self.clock() - self.began_at) / SLOT_SECONDS)
         for tally in (self.total, self.groups[group], self.slots[slot]):
             tally.attempts += 1
@@ -61,7 +61,7 @@ class Counts:
             self.reasons[each["reason"]] += 1
 
     def told(self) -> dict[str, Any]:
-        """Return everything as JSON."""
+        """Return all counts as JSON."""
         last = max(self.slots, default=-1)
         return {
             "seconds": self.clock() - self.began_at,

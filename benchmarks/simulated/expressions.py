@@ -31,7 +31,7 @@ class Names:
 
     @classmethod
     def of(cls, body: dict[str, Any]) -> "Names":
-        """Take them from a request."""
+        """Read them from a request."""
         return cls(body.get("ExpressionAttributeNames", {}), body.get("ExpressionAttributeValues", {}))
 
     def name(self, text: str) -> str:
@@ -55,7 +55,7 @@ def terms(text: str, known: Names) -> list[Term]:
 
 
 def holds(body: dict[str, Any], item: Wire | None) -> bool:
-    """Tell whether the ConditionExpression of a request holds of the stored item."""
+    """Return whether a request's ConditionExpression is true of the stored item."""
     text = body.get("ConditionExpression")
     return not text or all(term.holds((item or {}).get(term.name)) for term in terms(text, Names.of(body)))
 

@@ -22,7 +22,6 @@ class Throttled(ServiceError):  # noqa: N818 - what happened, not a mistake
     """
 
     def __init__(self, reasons: list[dict[str, str]], *, on_demand: bool) -> None:
-        """Choose the code: a table with provisioned units has one of its own."""
         if on_demand:
             text = "Throughput exceeds the current capacity of your table or index."
             super().__init__("ThrottlingException", text, throttlingReasons=reasons)

@@ -32,7 +32,7 @@ PUSH_SECONDS = 0.002
 
 
 class Disturbance:
-    """What happens to the tables, and to who uses them, besides."""
+    """Disturbances of the tables and of their users."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -40,7 +40,7 @@ class Disturbance:
         self._pushing: asyncio.Task[None] | None = None
 
     def set(self, name: str, value: float) -> None:
-        """Set one of them, by its path."""
+        """Set one disturbance, by its path."""
         if name == "/refuse":
             self._service.refused_part = value
         elif name == "/fail":
@@ -52,13 +52,13 @@ class Disturbance:
             self._pushing = self._pushing or asyncio.get_running_loop().create_task(self._push())
 
     def loses(self, head: bytes) -> bool:
-        """Tell whether the answer to a request gets lost; none to what only sets or counts something."""
+        """Return whether the answer to a request gets lost; never one to a control request."""
         if not self._lost_part or _header(head, b"x-amz-target") is None:
             return False
         return self._service.chance.random() < self._lost_part
 
     async def _push(self) -> None:
-        """Ask for units without pause, at times that nobody foresees."""
+        """Ask for units without pause, at random times."""
         owed, before = 0.0, time.monotonic()
         while True:
             await asyncio.sleep(self._service.chance.expovariate(1 / PUSH_SECONDS))
@@ -80,7 +80,7 @@ class Exchange(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way back."""
+        """Store the transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:

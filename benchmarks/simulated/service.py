@@ -22,7 +22,7 @@ Reasons = list[dict[str, str]]
 
 @dataclass(slots=True)
 class Service:
-    """All tables, and what they were asked."""
+    """All tables, and the counts of requests."""
 
     clock: Clock
     burst_seconds: float = BURST_SECONDS
@@ -77,13 +77,13 @@ class Service:
             raise
 
     def spend_burst(self) -> None:
-        """Leave no table or index anything of what it did not use so far."""
+        """Drop what is left of the burst of all tables and indexes."""
         for table in self.tables.values():
             for capacity in table.capacities():
                 capacity.spend_burst(self.clock())
 
     def push(self, requests: int) -> None:
-        """Let a client that nobody counts put so many items of one unit into each table, as far as there are units."""
+        """Put items of one unit into each table for a client that is not counted, as far as there are units."""
         for table in self.tables.values():
             for _ in range(requests):
                 charge([Take(table.capacity, "Write", self.chance.getrandbits(30), 1.0)], self.clock())
@@ -115,7 +115,7 @@ class Service:
         return _with_consumed(answer, consumed.told(body))
 
     def _read(self, table: Table, key: Key, asked: Body, consumed: Consumed) -> tuple[Wire | None, Reasons]:
-        """Take the units of one item and return it, or why there are none."""
+        """Take the units of one item and return it, or the reasons for a refusal."""
         stored = table.stored(key)
         taken = units.read(stored[1] if stored else 0, _how(asked))
         reasons = charge([Take(table.capacity, "Read", place(key[:1]), taken)], self.clock())
@@ -159,7 +159,7 @@ class Service:
         return self._page(table, None, of, body, lambda: scanned(table, body, start))
 
     def _page(self, table: Table, index: Index | None, partition: Key, body: Body, read: Callable[[], Page]) -> Body:
-        """Read a page if there are units; they are known when it is read, so that it may leave a debt."""
+        """Read a page if there are units. Its cost is known afterwards, so it may leave a debt."""
         capacity = (index and index.capacity) or table.capacity
         group = group_of(partition)
         least = Take(capacity, "Read", place(partition), 0.5)
@@ -179,7 +179,7 @@ class Service:
         return _with_consumed(answer, consumed.told(body))
 
     def _change(self, table: Table, kind: str, body: Body) -> Change:
-        """Work out what a put, an update, a delete or a condition check leaves."""
+        """Return the change of a put, an update, a delete or a condition check."""
         if kind == "Put":
             return table.put(body["Item"])
         found = table.delete(body["Key"])
@@ -194,6 +194,7 @@ class Service:
         table, consumed = self.table(body["TableName"]), Consumed()
         change = self._change(table, kind, body)
         met = holds(body, change.old and change.old[0])
+        # A write whose condition fails is charged all the same, but changes no index entry.
         reasons = self._charged([change], consumed, table_only=not met)
         if reasons:
             raise Throttled(reasons, on_demand=table.on_demand)
@@ -208,7 +209,7 @@ class Service:
     def _charged(
         self, changes: list[Change], consumed: Consumed, *, factor: float = 1.0, table_only: bool = False
     ) -> Reasons:
-        """Take the units of some changes, all or nothing, and count each as one attempt."""
+        """Take the units of changes, all or none, and count each as one attempt."""
         parts = [
             [(index, take) for index, take in change.charges(factor) if index is None or not table_only]
             for change in changes

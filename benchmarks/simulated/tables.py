@@ -39,7 +39,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A write that is worked out, and not carried out yet."""
+    """A write that is not stored yet."""
 
     table: "Table"
     key: Key
@@ -73,12 +73,12 @@ class Change:
         return taken
 
     def carry_out(self) -> None:
-        """Store it."""
+        """Store the change."""
         self.table.store(self)
 
 
 def _same(one: Wire, other: Wire) -> bool:
-    """Tell whether two entries hold the same; the order of a set's members is no difference."""
+    """Return whether two entries are the same; the order of a set's members does not count."""
     return one == other or {name: _loose(value) for name, value in one.items()} == {
         name: _loose(value) for name, value in other.items()
     }
@@ -108,17 +108,17 @@ class Table:
         return self.items[key[:1]].get(key[1:]) if key[:1] in self.items else None
 
     def put(self, item: Wire) -> Change:
-        """Work out a put."""
+        """Return the change of a put."""
         key = self.schema.key(item)
         return Change(self, key, (item, item_bytes(item)), self.stored(key))
 
     def delete(self, key: Wire) -> Change:
-        """Work out a delete."""
+        """Return the change of a delete."""
         found = self.schema.key(key)
         return Change(self, found, None, self.stored(found))
 
     def store(self, change: Change) -> None:
-        """Carry out a change, in the indexes too."""
+        """Store a change, in the indexes too."""
         partition, rest = change.key[:1], change.key[1:]
         if change.new is None:
             self.items[partition].pop(rest, None)

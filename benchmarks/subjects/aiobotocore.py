@@ -34,12 +34,10 @@ class Aiobotocore(Subject):
     }
 
     def prepare(self, distinct: int) -> None:
-        """Make wire keys and items."""
         self._keys = [wire_key(name) for name in users(distinct)]
         self._items = [wire(name) for name in users(distinct)]
 
     async def open(self, endpoint: str | None) -> None:
-        """Create a client."""
         self._context = get_session().create_client(
             "dynamodb",
             region_name="eu-west-1",
@@ -51,23 +49,18 @@ class Aiobotocore(Subject):
         self.client = await self._context.__aenter__()
 
     async def close(self) -> None:
-        """Close it."""
         await self._context.__aexit__(None, None, None)
 
     async def get(self, key: int) -> object:
-        """GetItem."""
         return (await self.client.get_item(TableName=TABLE, Key=self._keys[key]))["Item"]
 
     async def query(self) -> object:
-        """Query."""
         return (await self.client.query(**_query("user-000000"), Limit=PAGE))["Items"]
 
     async def put(self, number: int) -> object:
-        """PutItem."""
         return await self.client.put_item(TableName=TABLE, Item=self._items[number])
 
     async def update(self, key: int) -> object:
-        """UpdateItem."""
         answer = await self.client.update_item(
             TableName=TABLE,
             Key=self._keys[key],
@@ -94,7 +87,6 @@ class Aiobotocore(Subject):
         return len(tasks)
 
     async def transact(self, number: int) -> object:
-        """TransactWriteItems."""
         puts = [{"Put": {"TableName": TABLE, "Item": item}} for item in self._items[10 * number : 10 * number + 10]]
         return await self.client.transact_write_items(TransactItems=puts)
 
@@ -108,7 +100,6 @@ class Aiobotocore(Subject):
         return sum(task.result() for task in tasks)
 
     async def stream(self, count: int) -> int:
-        """The paginator."""
         return await self._pages("query", **_query(stream_of(count)))
 
     async def _pages(self, operation: str, **parameters: Any) -> int:

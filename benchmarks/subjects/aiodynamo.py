@@ -30,12 +30,10 @@ class Aiodynamo(Subject):
     cannot: ClassVar[dict[str, str]] = {"define": "has no models", "scan": "scans without segments"}
 
     def prepare(self, distinct: int) -> None:
-        """Make dicts."""
         self._keys = [{"user_id": name, "posted_at": stored_instant(0)} for name in users(distinct)]
         self._items = [{**plain(name), "posted_at": stored_instant(0)} for name in users(distinct)]
 
     async def open(self, endpoint: str | None) -> None:
-        """Make a client with an aiohttp session."""
         if endpoint is None:
             raise CannotError("reads no endpoint from configuration files")
         self._http = aiohttp.ClientSession()
@@ -44,23 +42,18 @@ class Aiodynamo(Subject):
         self._table = self._client.table(TABLE)
 
     async def close(self) -> None:
-        """Close the session."""
         await self._http.close()
 
     async def get(self, key: int) -> object:
-        """`get_item`."""
         return await self._table.get_item(self._keys[key])
 
     async def query(self) -> object:
-        """`query` with a limit."""
         return [item async for item in self._table.query(HashKey("user_id", "user-000000"), limit=PAGE)]
 
     async def put(self, number: int) -> object:
-        """`put_item`."""
         return await self._table.put_item(self._items[number])
 
     async def update(self, key: int) -> object:
-        """`update_item`."""
         expression = F("title").set("new") & F("likes").add(1)
         return await self._table.update_item(self._keys[key], expression, return_values=ReturnValues.all_new)
 
@@ -82,14 +75,12 @@ class Aiodynamo(Subject):
         return len(requests)
 
     async def transact(self, number: int) -> object:
-        """`transact_write_items`."""
         await self._client.transact_write_items(
             [Put(TABLE, item) for item in self._items[10 * number : 10 * number + 10]]
         )
         return None
 
     async def stream(self, count: int) -> int:
-        """Iterate `query`."""
         found = 0
         async for _ in self._table.query(HashKey("user_id", stream_of(count))):
             found += 1
@@ -104,16 +95,13 @@ class Aiodynamo(Subject):
         return [dy2py(item, float) for item in json.loads(page)["Items"]]
 
     def encoder(self, shape: Shape) -> Callable[[], object]:
-        """The same."""
         items = shape.items()
         return lambda: [json.dumps(py2dy(item)) for item in items]
 
     def decoder(self, shape: Shape) -> Callable[[bytes], object]:
-        """The same."""
         return self.decode
 
     def render(self) -> object:
-        """Encode both expressions with one set of parameters."""
         parameters = Parameters()
         between = RangeKey("posted_at").between(stored_instant(0), stored_instant(1000))
         condition = (HashKey("user_id", "user-000000") & between).encode(parameters)

@@ -61,27 +61,22 @@ class Aiodynamodb(Subject):
     cannot: ClassVar[dict[str, str]] = {"scan": "scans without segments"}
 
     def prepare(self, distinct: int) -> None:
-        """Make models."""
         self._users = users(distinct)
         self._posts = [Post(**{**plain(name), "posted_at": stored_instant(0)}) for name in self._users]
 
     async def open(self, endpoint: str | None) -> None:
-        """Enter its client."""
         os.environ.update(AWS_ACCESS_KEY_ID="AKIAEXAMPLE", AWS_SECRET_ACCESS_KEY="secret")
         config = AioConfig(max_pool_connections=64)
         self._client = DynamoDB(endpoint_url=endpoint, region_name="eu-west-1", config=config)
         await self._client.__aenter__()
 
     async def close(self) -> None:
-        """Leave it."""
         await self._client.close()
 
     async def get(self, key: int) -> object:
-        """`get`."""
         return await self._client.get(Post, hash_key=self._users[key], range_key=stored_instant(0))
 
     async def query(self) -> object:
-        """The first page of `query`."""
         async for page in self._client.query(
             Post, key_condition_expression=Key("user_id").eq("user-000000"), limit=PAGE
         ):
@@ -89,12 +84,10 @@ class Aiodynamodb(Subject):
         return None
 
     async def put(self, number: int) -> object:
-        """`put`."""
         await self._client.put(self._posts[number])
         return None
 
     async def update(self, key: int) -> object:
-        """`update`."""
         actions = [UpdateAttr("title").set("new"), UpdateAttr("likes").add(1)]
         return await self._client.update(
             Post,
@@ -127,13 +120,11 @@ class Aiodynamodb(Subject):
         return [task.result() for task in tasks]
 
     async def transact(self, number: int) -> object:
-        """`transact_write`."""
         return await self._client.transact_write(
             [TransactPut(post) for post in self._posts[10 * number : 10 * number + 10]]
         )
 
     async def stream(self, count: int) -> int:
-        """Iterate the pages of `query`."""
         found = 0
         async for page in self._client.query(Post, key_condition_expression=Key("user_id").eq(stream_of(count))):
             for _ in page.items:
@@ -141,7 +132,7 @@ class Aiodynamodb(Subject):
         return found
 
     def encode(self) -> object:
-        """`to_dynamo`, and JSON."""
+        """Call `to_dynamo`, and JSON."""
         return [json.dumps(post.to_dynamo()) for post in self._posts[:PAGE]]
 
     def decode(self, page: bytes) -> object:
@@ -149,26 +140,21 @@ class Aiodynamodb(Subject):
         return [Post.from_dynamo(item) for item in json.loads(page)["Items"]]
 
     def encoder(self, shape: Shape) -> Callable[[], object]:
-        """The same with a model of the shape."""
         model = _model(shape)
         items = [model(**values) for values in shape.items()]
         return lambda: [json.dumps(item.to_dynamo()) for item in items]
 
     def decoder(self, shape: Shape) -> Callable[[bytes], object]:
-        """The same with a model of the shape."""
         model = _model(shape)
         return lambda page: [model.from_dynamo(item) for item in json.loads(page)["Items"]]
 
     def render(self) -> object:
-        """Build both expressions with one builder."""
         builder = CustomConditionExpressionBuilder(Post)
         key = Key("user_id").eq("user-000000") & Key("posted_at").between(stored_instant(0), stored_instant(1000))
         kept = Attr("likes").gt(10) & Attr("title").begins_with("An")
         return builder.build_expression(key, is_key_condition=True), builder.build_expression(kept)
 
     def define(self) -> object:
-        """Define the model."""
-
         @table(TABLE)
         class Fresh(DynamoModel):
             user_id: HashKey[str]

@@ -51,13 +51,11 @@ class Dynamoxy(Subject):
     model: ClassVar[Any] = Post
 
     def shaped(self, shape: Shape) -> Any:
-        """Return a model of a shape."""
         fields = {name: Attr[kind] for name, kind in shape.fields.items()}
         namespace = {"__annotations__": fields, "__module__": __name__, KEY: partition_key()}
         return new_class("Shaped", (Model,), {"table": TABLE}, lambda body: body.update(namespace))
 
     def prepare(self, distinct: int) -> None:
-        """Make keys and models."""
         self._users = users(distinct)
         self._keys = [(name, START) for name in self._users]
         self._posts = [self.model(**plain(name)) for name in self._users]
@@ -70,58 +68,51 @@ class Dynamoxy(Subject):
         self._repository = self._client.repository(self.model)
 
     async def close(self) -> None:
-        """Leave the client."""
         await self._client.close()
 
     async def get(self, key: int) -> object:
-        """`get`."""
         return await self._repository.get(self._users[key], START)
 
     async def query(self) -> object:
-        """`query` with a limit."""
         return await self._repository.query(user_id="user-000000").limit(PAGE).all()
 
     async def put(self, number: int) -> object:
-        """`put`."""
         return await self._repository.put(self._posts[number])
 
     async def update(self, key: int) -> object:
-        """`update` by key, which gives the new item."""
+        """Call `update` by key, which gives the new item."""
         actions = (self.model.title.set("new"), self.model.likes.add(1))
         return await self._repository.update(self.model.key(self._users[key], START), *actions)
 
     async def batch_get(self, count: int) -> object:
-        """`batch_get`, which sends four requests at a time."""
+        """Call `batch_get`, which sends four requests at a time."""
         return await self._repository.batch_get(self._keys[:count])
 
     async def batch_write(self, count: int) -> object:
-        """`batch_put`, which sends four requests at a time."""
+        """Call `batch_put`, which sends four requests at a time."""
         await self._repository.batch_put(self._posts[:count])
         return None
 
     async def transact(self, number: int) -> object:
-        """A transaction block."""
         async with self._client.transaction() as tx:
             for post in self._posts[10 * number : 10 * number + 10]:
                 tx.put(post)
         return None
 
     async def scan(self) -> int:
-        """A scan in segments."""
         found = 0
         async for _ in self._repository.scan().segments(self.segments):
             found += 1
         return found
 
     async def stream(self, count: int) -> int:
-        """Iterate a query."""
         found = 0
         async for _ in self._repository.query(user_id=stream_of(count)):
             found += 1
         return found
 
     def encode(self) -> object:
-        """`to_item`, `to_wire`, and JSON."""
+        """Call `to_item`, `to_wire`, and JSON."""
         return [json.dumps(dynamoxy.to_wire(post.to_item())) for post in self._posts[:PAGE]]
 
     def decode(self, page: bytes) -> object:
@@ -129,13 +120,11 @@ class Dynamoxy(Subject):
         return [self.model.from_item(dynamoxy.from_wire(item)) for item in json.loads(page)["Items"]]
 
     def encoder(self, shape: Shape) -> Callable[[], object]:
-        """The same with a model of the shape."""
         model = self.shaped(shape)
         items = [model(**values) for values in shape.items()]
         return lambda: [json.dumps(dynamoxy.to_wire(item.to_item())) for item in items]
 
     def decoder(self, shape: Shape) -> Callable[[bytes], object]:
-        """The same with a model of the shape."""
         model = self.shaped(shape)
         return lambda page: [model.from_item(dynamoxy.from_wire(item)) for item in json.loads(page)["Items"]]
 
@@ -147,8 +136,6 @@ class Dynamoxy(Subject):
         return builder.condition(key), builder.condition(kept), builder.arguments()
 
     def define(self) -> object:
-        """Define the model."""
-
         class Fresh(Model, table=TABLE, datetime_format="iso_z"):
             user_id: Attr[str] = partition_key()
             posted_at: Attr[datetime] = sort_key()

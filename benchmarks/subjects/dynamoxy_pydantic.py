@@ -36,14 +36,11 @@ class DynamoxyPydantic(Dynamoxy):
     model: ClassVar[Any] = Post
 
     def shaped(self, shape: Shape) -> Any:
-        """Return a model of a shape."""
         fields = {name: Annotated[kind, PartitionKey()] if name == KEY else kind for name, kind in shape.fields.items()}
         namespace = {"__annotations__": fields, "__module__": __name__}
         return new_class("Shaped", (PydanticModel,), {"table": TABLE}, lambda body: body.update(namespace))
 
     def define(self) -> object:
-        """Define the model."""
-
         class Fresh(PydanticModel, table=TABLE, datetime_format="iso_z"):
             user_id: Annotated[str, PartitionKey()]
             posted_at: Annotated[datetime, SortKey()]

@@ -23,7 +23,6 @@ class Floor(Prepared):
         self._http = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=64), auto_decompress=False)
 
     async def close(self) -> None:
-        """Close it."""
         await self._http.close()
 
     async def _send(self, operation: str, body: bytes) -> Any:

@@ -37,7 +37,6 @@ class Lean(Prepared):
         self._left = 64
 
     async def close(self) -> None:
-        """Close the connections."""
         for connection in self._opened:
             connection.close()
         await asyncio.sleep(0)

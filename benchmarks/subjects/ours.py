@@ -51,13 +51,11 @@ class Ours(Subject):
     distributions = ("dynamap_async", "aiobotocore", "aiohttp", "anyio", "orjson", "pydantic", "pydantic_core")
 
     def prepare(self, distinct: int) -> None:
-        """Make keys and models."""
         self._users = users(distinct)
         self._keys = [(name, START) for name in self._users]
         self._posts = [Post(**plain(name)) for name in self._users]
 
     async def open(self, endpoint: str | None) -> None:
-        """Enter a session."""
         self._unshared: Session | None = None
         self._endpoint = endpoint
         self._session = await self._entered()
@@ -68,61 +66,54 @@ class Ours(Subject):
         return await session.__aenter__()
 
     async def close(self) -> None:
-        """Leave it."""
         await self._session.close()
         if self._unshared is not None:
             await self._unshared.close()
 
     async def get_alone(self, key: int) -> object:
-        """`get`, kept out of batches."""
+        """Call `get`, kept out of batches."""
         return await self._session.get(Post, self._users[key], START, coalesce=False)
 
     async def put_alone(self, number: int) -> object:
-        """`put` of a session without batches."""
+        """Call `put` of a session without batches."""
         if self._unshared is None:
             self._unshared = await self._entered(BatchPolicy(enabled=False))
         return await self._unshared.put(self._posts[number])
 
     async def get(self, key: int) -> object:
-        """`get`: a lone one is a GetItem, concurrent ones share a BatchGetItem."""
+        """Call `get`: a lone one is a GetItem, concurrent ones share a BatchGetItem."""
         return await self._session.get(Post, self._users[key], START)
 
     async def query(self) -> object:
-        """Await a query with a limit."""
         return await self._session.query(Post).where(Post.user_id == "user-000000").limit(PAGE)
 
     async def put(self, number: int) -> object:
-        """`put`: concurrent ones share a BatchWriteItem."""
+        """Call `put`: concurrent ones share a BatchWriteItem."""
         return await self._session.put(self._posts[number])
 
     async def update(self, key: int) -> object:
-        """`update`, which gives the new item."""
+        """Call `update`, which gives the new item."""
         return await self._session.update(Post, self._users[key], START).set(Post.title, "new").add(Post.likes, 1)
 
     async def batch_get(self, count: int) -> object:
-        """`get_many`."""
         return await self._session.get_many(Post, self._keys[:count])
 
     async def batch_write(self, count: int) -> object:
-        """`put_many`."""
         return await self._session.put_many(self._posts[:count])
 
     async def transact(self, number: int) -> object:
-        """A transaction block."""
         async with self._session.transaction() as tx:
             for post in self._posts[10 * number : 10 * number + 10]:
                 tx.put(post)
         return None
 
     async def scan(self) -> int:
-        """A scan in segments."""
         count = 0
         async for _ in self._session.scan(Post).segments(self.segments):
             count += 1
         return count
 
     async def stream(self, count: int) -> int:
-        """Iterate a query."""
         found = 0
         async for _ in self._session.query(Post).where(Post.user_id == stream_of(count)):
             found += 1
@@ -138,27 +129,22 @@ class Ours(Subject):
         return definition_of(Post).items.decode(_items_in(page))
 
     def encoder(self, shape: Shape) -> Callable[[], object]:
-        """The same with a model of the shape."""
         model = _model(shape)
         items = [model(**values) for values in shape.items()]
         encoded = definition_of(model).items.encoded
         return lambda: [encoded(item)[1] for item in items]
 
     def decoder(self, shape: Shape) -> Callable[[bytes], object]:
-        """The same with a model of the shape."""
         codec = definition_of(_model(shape)).items
         return lambda page: codec.decode(_items_in(page))
 
     def render(self) -> object:
-        """Build a query and make its request."""
         query = operations.Query(Post).where(
             Post.user_id == "user-000000", Post.posted_at.between(START, instant(1000))
         )
         return query.where((Post.likes > 10) & Post.title.begins_with("An")).explain()
 
     def define(self) -> object:
-        """Define the model."""
-
         class Fresh(Model, table=TABLE):
             user_id: PartitionKey[str]
             posted_at: SortKey[datetime]

@@ -40,7 +40,6 @@ class Prepared(Subject, ABC):
     imports = "aiobotocore.session, pydantic.main"  # `import pydantic` alone loads nothing yet
 
     def prepare(self, distinct: int) -> None:
-        """Make every body."""
         names = users(distinct)
         self._gets = [orjson.dumps({"TableName": TABLE, "Key": wire_key(name)}) for name in names]
         self._puts = [orjson.dumps({"TableName": TABLE, "Item": wire(name)}) for name in names]
@@ -78,19 +77,15 @@ class Prepared(Subject, ABC):
         """Send a body and return the answer, parsed."""
 
     async def get(self, key: int) -> object:
-        """Send GetItem."""
         return (await self._send("GetItem", self._gets[key]))["Item"]
 
     async def query(self) -> object:
-        """Send Query."""
         return (await self._send("Query", self._query))["Items"]
 
     async def put(self, number: int) -> object:
-        """Send PutItem."""
         return await self._send("PutItem", self._puts[number])
 
     async def update(self, key: int) -> object:
-        """Send UpdateItem."""
         return await self._send("UpdateItem", self._update)
 
     async def batch_get(self, count: int) -> object:
@@ -107,7 +102,6 @@ class Prepared(Subject, ABC):
         return [task.result() for task in tasks]
 
     async def transact(self, number: int) -> object:
-        """Send TransactWriteItems."""
         return await self._send("TransactWriteItems", self._transactions[number])
 
     async def scan(self) -> int:
@@ -118,7 +112,6 @@ class Prepared(Subject, ABC):
         return sum(task.result() for task in tasks)
 
     async def stream(self, count: int) -> int:
-        """Read page after page."""
         values = {":p": {"S": stream_of(count)}}
         return await self._pages("Query", {**_CONDITION, "ExpressionAttributeValues": values})
 
@@ -150,13 +143,10 @@ class Prepared(Subject, ABC):
         return self.decode
 
     def render(self) -> object:
-        """Write the JSON of a body that was put together beforehand."""
         return orjson.dumps(_RENDERED)
 
     def define(self) -> object:
-        """Define the fields as a plain Pydantic model."""
         return type("Fresh", (BaseModel,), {"__annotations__": PlainPost.__annotations__, "__module__": __name__})
 
     def define_shape(self, shape: Shape) -> object:
-        """Define a plain Pydantic model."""
         return plain_model(shape)

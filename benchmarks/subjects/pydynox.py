@@ -58,63 +58,56 @@ class Pydynox(Subject):
         self._posts = [Post(**plain(name)) for name in self._users]
 
     async def open(self, endpoint: str | None) -> None:
-        """Make the default client."""
         self._client = DynamoDBClient(
             region="eu-west-1", access_key="AKIAEXAMPLE", secret_key="secret", endpoint_url=endpoint
         )
         set_default_client(self._client)
 
     async def get(self, key: int) -> object:
-        """`Model.get`."""
         return await Post.get(**self._keys[key])
 
     async def query(self) -> object:
-        """`Model.query` with a limit."""
         return [post async for post in Post.query(partition_key="user-000000", limit=PAGE)]
 
     async def put(self, number: int) -> object:
-        """`save` as a PutItem, since an unchanged model would send nothing."""
+        """Call `save` as a PutItem, since an unchanged model would send nothing."""
         await self._posts[number].save(full_replace=True)
         return None
 
     async def update(self, key: int) -> object:
-        """`update_by_key`, which gives nothing back."""
+        """Call `update_by_key`, which gives nothing back."""
         await Post.update_by_key(**self._keys[key], title="new", likes=1)
         return None
 
     async def batch_get(self, count: int) -> object:
-        """`Model.batch_get`, which sends one request after the other."""
+        """Call `Model.batch_get`, which sends one request after the other."""
         return await Post.batch_get(self._keys[:count])
 
     async def batch_write(self, count: int) -> object:
-        """`BatchWriter`, which takes dicts and sends one request after the other."""
+        """Call `BatchWriter`, which takes dicts and sends one request after the other."""
         async with BatchWriter(self._client, TABLE) as batch:
             for item in self._items[:count]:
                 batch.put(item)
         return None
 
     async def transact(self, number: int) -> object:
-        """A transaction block."""
         async with Transaction(self._client) as transaction:
             for post in self._posts[10 * number : 10 * number + 10]:
                 transaction.save_model(post)
         return None
 
     async def scan(self) -> int:
-        """`parallel_scan`, which keeps everything."""
+        """Call `parallel_scan`, which keeps everything."""
         posts, _ = await Post.parallel_scan(total_segments=self.segments)
         return len(posts)
 
     async def stream(self, count: int) -> int:
-        """Iterate `Model.query`."""
         found = 0
         async for _ in Post.query(partition_key=stream_of(count)):
             found += 1
         return found
 
     def define(self) -> object:
-        """Define the model."""
-
         class Fresh(Model):
             model_config = ModelConfig(table=TABLE)
             user_id = StringAttribute(partition_key=True)

@@ -89,12 +89,10 @@ class Pynamodb(Subject):
     cannot: ClassVar[dict[str, str]] = {"scan": "no call for all segments"}
 
     def prepare(self, distinct: int) -> None:
-        """Make keys and models."""
         self._keys = [(name, START) for name in users(distinct)]
         self._posts = [Post(**{**plain(name), "place": Place(**plain(name)["place"])}) for name in users(distinct)]
 
     async def open(self, endpoint: str | None) -> None:
-        """Point the model to the server."""
         Post.Meta.host = endpoint  # type: ignore[assignment]
         self._connection = Connection(
             region="eu-west-1", host=endpoint, aws_access_key_id="AKIAEXAMPLE", aws_secret_access_key="secret"
@@ -102,35 +100,28 @@ class Pynamodb(Subject):
         self._threads = ThreadPoolExecutor(10)
 
     async def close(self) -> None:
-        """End the threads."""
         self._threads.shutdown()
 
     async def _in_thread(self, call: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)
 
     async def get(self, key: int) -> object:
-        """`Model.get`."""
         return await self._in_thread(Post.get, *self._keys[key])
 
     async def query(self) -> object:
-        """`Model.query` with a limit."""
         return await self._in_thread(lambda: list(Post.query("user-000000", limit=PAGE)))
 
     async def put(self, number: int) -> object:
-        """`save`."""
         return await self._in_thread(self._posts[number].save)
 
     async def update(self, key: int) -> object:
-        """`update`, which refreshes the model."""
+        """Call `update`, which refreshes the model."""
         return await self._in_thread(self._posts[key].update, [Post.title.set("new"), Post.likes.add(1)])
 
     async def batch_get(self, count: int) -> object:
-        """`Model.batch_get`."""
         return await self._in_thread(lambda: list(Post.batch_get(self._keys[:count])))
 
     async def batch_write(self, count: int) -> object:
-        """`Model.batch_write`."""
-
         def write() -> None:
             with Post.batch_write() as batch:
                 for post in self._posts[:count]:
@@ -139,8 +130,6 @@ class Pynamodb(Subject):
         return await self._in_thread(write)
 
     async def transact(self, number: int) -> object:
-        """A transaction block."""
-
         def write() -> None:
             with TransactWrite(connection=self._connection) as transaction:
                 for post in self._posts[10 * number : 10 * number + 10]:
@@ -149,12 +138,11 @@ class Pynamodb(Subject):
         return await self._in_thread(write)
 
     async def stream(self, count: int) -> int:
-        """Iterate `Model.query`."""
         found: int = await self._in_thread(lambda: sum(1 for _ in Post.query(stream_of(count))))
         return found
 
     def encode(self) -> object:
-        """`serialize`, and JSON."""
+        """Call `serialize`, and JSON."""
         return [json.dumps(post.serialize()) for post in self._posts[:PAGE]]
 
     def decode(self, page: bytes) -> object:
@@ -162,18 +150,15 @@ class Pynamodb(Subject):
         return [Post.from_raw_data(item) for item in json.loads(page)["Items"]]
 
     def encoder(self, shape: Shape) -> Callable[[], object]:
-        """The same with a model of the shape."""
         model = _model(shape)
         items = [model(**values) for values in shape.items()]
         return lambda: [json.dumps(item.serialize()) for item in items]
 
     def decoder(self, shape: Shape) -> Callable[[bytes], object]:
-        """The same with a model of the shape."""
         model = _model(shape)
         return lambda page: [model.from_raw_data(item) for item in json.loads(page)["Items"]]
 
     def render(self) -> object:
-        """Serialise both conditions with one set of placeholders."""
         names: dict[str, str] = {}
         values: dict[str, Any] = {}
         key = (Post.user_id == "user-000000") & Post.posted_at.between(START, instant(1000))
@@ -181,8 +166,6 @@ class Pynamodb(Subject):
         return key.serialize(names, values), kept.serialize(names, values)
 
     def define(self) -> object:
-        """Define the model."""
-
         class Fresh(Model):
             class Meta:
                 table_name = PYNAMODB_TABLE

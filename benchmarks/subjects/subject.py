@@ -7,7 +7,7 @@ from benchmarks.shapes import Shape
 
 
 class CannotError(Exception):
-    """The library does not offer this; the text says what is missing, and is printed in place of a figure."""
+    """The library does not offer this; the message says what is missing, and is printed in place of a figure."""
 
 
 class Subject:
@@ -78,11 +78,11 @@ class Subject:
         raise self._missing("transact")
 
     async def scan(self) -> int:
-        """Read the whole table in ``segments`` parts at a time; return how many items there were."""
+        """Read the whole table in ``segments`` parts at a time; return the number of items."""
         raise self._missing("scan")
 
     async def stream(self, count: int) -> int:
-        """Read the items of a query that finds so many one by one, keeping none; return how many there were."""
+        """Read the items of a query one by one, keeping none; return the number of items."""
         raise self._missing("stream")
 
     def encode(self) -> object:

@@ -17,7 +17,7 @@ WARM_SECONDS = 0.5
 
 
 def main() -> int:
-    """Measure a service as it is, and again once its garbage collector has been told to leave alone what is there."""
+    """Measure a service as it is, and again with what was loaded kept from the garbage collector."""
     parser = argparse.ArgumentParser()
     parser.add_argument("load")
     parser.add_argument("--port", type=int, required=True)
@@ -55,7 +55,7 @@ async def _measure(port: int, numbers: list[int], seconds: float) -> dict[str, A
 
 @asynccontextmanager
 async def _connected(port: int, count: int) -> AsyncIterator[list[Connection]]:
-    """Open so many connections; afresh each time, since uvicorn closes those that are idle for five seconds."""
+    """Open connections; anew each time, since uvicorn closes those that are idle for five seconds."""
     loop = asyncio.get_running_loop()
     connections = [(await loop.create_connection(Connection, "127.0.0.1", port))[1] for _ in range(count)]
     yield connections
@@ -64,7 +64,7 @@ async def _connected(port: int, count: int) -> AsyncIterator[list[Connection]]:
 
 
 async def _load(connections: list[Connection], seconds: float) -> tuple[list[float], int]:
-    """Ask over each connection until the time is over; return how long each request took, and how many failed."""
+    """Send requests over each connection for a time; return the latencies, and the number of failures."""
     times: list[float] = []
     failed = 0
     begin = time.perf_counter()

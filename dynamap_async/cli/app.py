@@ -44,6 +44,7 @@ class _Commands(CommandGroup):
             return self.commands[cmd_name]
         if cmd_name in COMMANDS:
             return command_of(cmd_name)
+        # The shell asks for completions with resilient parsing, and a message would end up in them.
         return None if ctx.resilient_parsing else end(unknown(cmd_name).rstrip("\n"), Status.USAGE)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:

@@ -40,6 +40,7 @@ class Catalog:
                 if isinstance(value, Table):
                     self._names.setdefault(value, (module.__name__, name))
                 elif _is_model(value) and definition_of(value).table is not None:
+                    # By the class's own module: programs import it from there, wherever else it was found.
                     self._names.setdefault(value, (value.__module__, value.__name__))
 
     @property
@@ -168,6 +169,7 @@ def _import(name: str, folder: Path) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
+        # Either the module itself is missing, or one that it imports, which its own traceback explains better.
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise CommandError(
                 f"there is no module {name!r} in {folder}, nor among the installed packages",

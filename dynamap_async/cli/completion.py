@@ -44,6 +44,7 @@ def keep_names(modules: Sequence[str], folder: Path, names: Iterable[str]) -> No
         file = _file(modules, folder)
         if not file.exists() or file.read_text("utf-8") != text:
             file.parent.mkdir(parents=True, exist_ok=True)
+            # Written beside and moved, so that a shell that completes meanwhile never reads half a file.
             beside = file.with_name(f"{file.name}.{os.getpid()}")
             beside.write_text(text, "utf-8")
             beside.replace(file)

@@ -81,6 +81,7 @@ def _check_owner(file: Path) -> None:
     """Refuse a file that another user put there: modules are imported from its folder."""
     if sys.platform == "win32" or os.environ.get(TRUST) == str(file.parent):
         return
+    # Root could change everything anyway; under sudo, the user who called it is trusted as well.
     trusted = {0, os.geteuid()}
     if os.geteuid() == 0 and "SUDO_UID" in os.environ:
         trusted.add(int(os.environ["SUDO_UID"]))
@@ -172,7 +173,7 @@ def _check_engine(file: Path, where: str, settings: Mapping[str, str]) -> None:
 
 
 def _units(file: Path, where: str, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the most read units that a command may take, as text; None if the file does not say."""
+    """Return the setting ``max_read_units`` as text; nothing if the file does not have it."""
     if _UNITS not in settings:
         return {}
     units: object = settings[_UNITS]

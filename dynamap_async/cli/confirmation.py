@@ -47,6 +47,7 @@ def confirm(place: Place, question: str, *, yes: bool, yes_in: str | None) -> No
         CommandError: nobody agreed.
     """
     name = place.environment.value
+    # Only AWS tells whose credentials these are; an engine takes any.
     if place.is_guarded and place.settings["endpoint_url"].value is None:
         tell(f"You are {run(_identity(place)) or 'unknown: AWS did not tell whose credentials these are'}")
     if yes_in is not None:

@@ -21,6 +21,8 @@ def told_cost(place: Place, *, quiet: bool) -> Generator[None]:
     try:
         yield
     except typer.Exit:
+        # A command that ends with a status, such as "different", has done its work all the same; one that fails has its
+        # error.
         _tell(place, time.perf_counter() - began, quiet=quiet)
         raise
     _tell(place, time.perf_counter() - began, quiet=quiet)

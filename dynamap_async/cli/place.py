@@ -60,13 +60,13 @@ class Place:
     models: tuple[str, ...]
     """The modules that declare models: their names, or files."""
     models_source: str
-    """What names them."""
+    """Where ``models`` comes from."""
     table_names: Mapping[str, str]
     """Declared name of a table -> its name in DynamoDB, where the file gives one."""
     is_guarded: bool
     """Whether changes have to be confirmed with the environment's name."""
     sessions: list["Session"] = field(default_factory=list["Session"], compare=False)
-    """The sessions that a command has made, which know what it took."""
+    """The sessions that a command has made, whose usage is what it cost."""
 
     @property
     def prefix(self) -> str:
@@ -133,6 +133,7 @@ class Place:
         given = {name: self.settings[name] for name in ("region", "profile", "endpoint_url")}
         told: dict[str, Any] = {name: each.value for name, each in given.items() if not each.is_from_variable}
         url = given["endpoint_url"].value
+        # Local engines take any credentials, and who runs one may have none for AWS.
         if url is not None and _is_here(url) and _has_no_keys(given["profile"].value):
             from dynamap_async.testing.engine import local_settings
 
@@ -171,13 +172,17 @@ def place_of(
     own = configuration.environments.get(chosen.value or "", {})
     file = configuration.file.name if configuration.file else ""
     settings: dict[str, Setting] = {}
+    # Settings that no variable names, and that most places do not have.
     more = [name for name in (_UNITS, _ENGINE) if name in {**configuration.common, **own}]
     named: dict[str, tuple[str, ...]] = {**_VARIABLES, **dict.fromkeys(more, ())}
     for name, variables in named.items():
         variable = next((each for each in variables if os.environ.get(each)), None)
+        # An option stands over a variable, and a variable over the file, whose environments stand over its common
+        # settings.
         if (option := given.get(name)) is not None:
             settings[name] = Setting(option, f"--{name.replace('_', '-')}")
         elif variable is not None:
+            # The session finds these keys by itself; a profile of the file would stand before them.
             value = None if variable in _NO_PROFILE else os.environ[variable]
             settings[name] = Setting(value, f"${variable}")
         elif name in own:

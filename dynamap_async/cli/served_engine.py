@@ -83,8 +83,10 @@ def local(
 
     catalog = load_catalog(place.models, place.folder) if place.models else None
     seeds = [_seed(each, catalog, place.folder) for each in seed or ()]
+    # The port of the environment, so that a program that uses the environment finds the engine.
     chosen = next(each for each in (port, place.port_here, _PORT) if each is not None)
     kind = engine if engine is not None or place.engine is None else EngineKind(place.engine)
+    # The signals first: one that arrives while the engine starts would leave its process behind.
     with _ended_by_signals(), _engine(kind, chosen) as running:
         tables, items = run(_prepare(running, place, catalog, seeds))
         show("\n".join(_told(running, tables, items, place)))

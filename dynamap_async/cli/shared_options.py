@@ -191,6 +191,7 @@ def goes_to_tables(
                     raise
 
         kept = [each for name, each in own.parameters.items() if name != _PLACE]
+        # Typer reads the options from the signature of the function that it is given.
         command.__dict__["__signature__"] = own.replace(
             parameters=[*kept, *timed, *added.values()], return_annotation=None
         )

@@ -105,6 +105,7 @@ def upgrade(  # noqa: PLR0913 - each is an option
 
     report = run(go_over())
     show(json.dumps(_as_json(report), indent=1) if as_json else _as_text(report))
+    # The items that were upgraded stay so, and the others are as they were.
     if report.failed or report.remaining:
         tell("Nothing was lost: fix that, and run it again.")
         raise typer.Exit(Status.FAILED)
@@ -146,7 +147,7 @@ def _so_far(report: "UpgradeReport") -> str:
     return f"{report}{about}"
 
 
-def _drop(file: Path) -> None:
+def _drop(file: Path) -> None:  # a function of its own, as _keep is: coroutines call no Path themselves
     file.unlink(missing_ok=True)
 
 

@@ -9,18 +9,7 @@ from dynamap_async.usage import Usage
 
 
 class CapacityBudgetExceededError(DynamapError):
-    """A request was not sent, because a scope's budget does not allow it. What was read before comes with the error.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        scope: the name of the scope whose budget it is; where scopes are nested, an outer one's perhaps.
-        operation: the API operation that was not sent, such as ``Query``.
-        table: the full table name.
-        usage: what the scope has used: in total, and by whom.
-        max_read_units: the read units that the scope may take; None for any amount.
-        max_write_units: the write units that the scope may take; None for any amount.
-        max_requests: the HTTP requests that the scope may send; None for any number.
-    """
+    """A request was not sent, because a scope's budget does not allow it. What was read before comes with the error."""
 
     def __init__(
         self,
@@ -55,14 +44,7 @@ class CapacityBudgetExceededError(DynamapError):
 
 
 class ScopeTimeoutError(DynamapError, TimeoutError):
-    """A scope's time was over before what was awaited in it had ended.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        scope: the name of the scope.
-        timeout: the seconds that it had.
-        usage: what the scope has used: in total, and by whom.
-    """
+    """A scope's time was over before what was awaited in it had ended."""
 
     def __init__(self, message: str, *, scope: str, timeout: float, usage: Usage) -> None:
         super().__init__(message)

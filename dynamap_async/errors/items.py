@@ -19,13 +19,7 @@ class DataError(DynamapError):
 
 
 class EncodeError(DataError, ValueError):
-    """A value cannot be stored in DynamoDB, or could not be read back. Raised before anything is sent.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        path: where the value is: field name, then keys and positions inside it.
-        model: the name of the model class, if the value belongs to one.
-    """
+    """A value cannot be stored in DynamoDB, or could not be read back. Raised before anything is sent."""
 
     def __init__(self, message: str, *, path: Sequence[str | int] = (), model: str | None = None) -> None:
         super().__init__(message)
@@ -52,14 +46,7 @@ class EncodeError(DataError, ValueError):
 
 
 class ItemTooLargeError(EncodeError):
-    """An item is larger than DynamoDB stores.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        size_bytes: the size of the item as DynamoDB counts it, in bytes.
-        limit_bytes: the largest size allowed, in bytes.
-        model: the name of the model class, if it belongs to one.
-    """
+    """An item is larger than DynamoDB stores."""
 
     def __init__(self, message: str, *, size_bytes: int, limit_bytes: int, model: str | None = None) -> None:
         super().__init__(message, model=model)
@@ -74,11 +61,7 @@ class OutOfRangeError(DataError, ValueError):
 
 
 class DecodeError(DataError, ValueError):
-    """A stored value has a form that this library cannot read.
-
-    Args:
-        message: what is wrong, and what to do about it.
-    """
+    """A stored value has a form that this library cannot read."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -106,13 +89,6 @@ class ItemValidationError(DataError, ValueError):
     """A stored item does not fit its model; other items of the same page are kept.
 
     Args:
-        message: what is wrong, and what to do about it.
-        model: the name of the model class.
-        key: the item's key: stored attribute name -> Python value.
-        item: the stored item, in wire form.
-        validation_error: Pydantic's own error, with a line for each fault; a ``DecodeError`` where Pydantic was not
-            asked; or what a validator raised that Pydantic lets through, such as a KeyError.
-        items: the items read by the same call that do fit, in order.
         failures: one error for each item of the call that does not fit, in order; by default this one.
     """
 
@@ -172,12 +148,8 @@ class ItemValidationError(DataError, ValueError):
 
 
 def each_outcome(error: ItemValidationError, items: Sequence[WireItem]) -> list[Any]:
-    """Return what became of each item of a call that failed, in order: its instance, or its own error.
-
-    Args:
-        error: the error of the call.
-        items: the items that the call was to read.
-    """
+    """Return the outcome of each item of a call that failed, in order: its instance, or its own error."""
+    # The error has the instances in the order of their items, so they fill the places that no failure has.
     failed = {id(failure.item): failure for failure in error.failures}
     valid = iter(error.items)
     return [next(valid) if (failure := failed.get(id(plain(item)))) is None else failure for item in items]
@@ -202,8 +174,6 @@ class ItemDecodeError(ItemValidationError, DecodeError):
     """A stored item has an attribute that is not stored as its field is; other items of the same page are kept.
 
     Args:
-        message: what is wrong, and what to do about it.
-        validation_error: the ``DecodeError`` of the attribute.
         facts: as in ``ItemValidationError``.
     """
 
@@ -228,14 +198,7 @@ class ItemUpgradeError(ItemValidationError):
 
 
 class AfterWriteError(DynamapError):
-    """A hook failed after its item was written. The write has happened, and nothing of it was undone.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        item: the item that was written.
-        write: the kind of write: ``put``, ``create``, ``save``, ``update`` or ``delete``.
-        failures: of how many items of the call hooks failed.
-    """
+    """A hook failed after its item was written. The write has happened, and nothing of it was undone."""
 
     def __init__(self, message: str, *, item: Any, write: str, failures: int = 1) -> None:
         super().__init__(message)
@@ -248,13 +211,7 @@ class AfterWriteError(DynamapError):
 
 
 class ItemNotFoundError(DynamapError, LookupError):
-    """A call that promises an item found none.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        model: the name of the model class.
-        key: the key that was asked for: field name -> Python value; None after a query.
-    """
+    """A call that promises an item found none."""
 
     outcome_unknown: bool = False
     """Whether the update may have been done all the same, and the item removed after it: an answer was lost."""
@@ -268,12 +225,7 @@ class ItemNotFoundError(DynamapError, LookupError):
 
 
 class MultipleItemsFoundError(DynamapError, LookupError):
-    """A query that promises one item found more than one.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        model: the name of the model class.
-    """
+    """A query that promises one item found more than one."""
 
     def __init__(self, message: str, *, model: str) -> None:
         super().__init__(message)
@@ -298,8 +250,6 @@ class BatchError(DynamapError):
 
     Args:
         failures: what failed, in any order.
-        total: how many items the call was given.
-        results: of ``get_many``: its results in input order, None in the places of failures. Empty of other calls.
         message: what happened, and what to do about it; by default the number of failures, and the first of them.
     """
 
@@ -333,11 +283,8 @@ class ItemsNotUpgradedError(BatchError):
     """A pass over the items of a model left some in an older version; they are stored as they were.
 
     Args:
-        message: what happened, and what to do about it.
         failures: the first items that could not be upgraded, each with its key and the cause.
         total: how many items of an older version the pass met.
-        failed: how many of these could not be upgraded.
-        remaining: how many items of an older version are stored now; None where that was not counted.
     """
 
     def __init__(

@@ -6,13 +6,7 @@ from dynamap_async.errors.root import DynamapError
 
 
 class LeaseTakenError(DynamapError):
-    """Another process does what one at a time may do.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        lease: the name of the lease.
-        holder: who has it.
-    """
+    """Another process does what one at a time may do."""
 
     def __init__(self, message: str, *, lease: str, holder: str) -> None:
         super().__init__(message)
@@ -23,12 +17,7 @@ class LeaseTakenError(DynamapError):
 
 
 class LeaseLostError(DynamapError):
-    """This process is no longer the one that may do something. What was to be sent was not sent, or was refused.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        lease: the name of the lease.
-    """
+    """This process is no longer the one that may do something. What was to be sent was not sent, or was refused."""
 
     def __init__(self, message: str, *, lease: str) -> None:
         super().__init__(message)
@@ -37,12 +26,7 @@ class LeaseLostError(DynamapError):
 
 
 class MigrationFailedError(DynamapError):
-    """A migration raised; the cause says what. Those behind it were not begun.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        migration: the id of the migration.
-    """
+    """A migration raised; the cause says what. Those behind it were not begun."""
 
     def __init__(self, message: str, *, migration: str) -> None:
         super().__init__(message)

@@ -14,7 +14,7 @@ def _rebuild(kind: type[DynamapError], args: tuple[Any, ...], facts: dict[str, A
 
 
 class DynamapError(Exception):
-    """The base of every error of this library."""
+    """The base of every error of this library. Its text says what is wrong, and what to do about it."""
 
     code: ClassVar[str] = "dynamap"
     """A stable name of the kind of error; the anchor of its section in the documentation."""
@@ -24,4 +24,5 @@ class DynamapError(Exception):
         cls.code = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__.removesuffix("Error")).lower()
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Python would call the constructor with the message alone, which lacks the other facts.
         return _rebuild, (type(self), self.args, self.__dict__)

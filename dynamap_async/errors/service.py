@@ -13,16 +13,7 @@ from dynamap_async.wire import WireItem
 
 
 class ServiceError(DynamapError):
-    """DynamoDB answered that it did not do what was asked.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        service_code: the service's own name of the error, such as ``ConditionalCheckFailedException``.
-        operation: the API operation, such as ``PutItem``.
-        table: the full table name.
-        status: the HTTP status of the answer.
-        request_id: the service's identifier of the request, for AWS support.
-    """
+    """DynamoDB answered that it did not do what was asked."""
 
     retryable: bool = False
     """Whether sending the same request again may succeed."""

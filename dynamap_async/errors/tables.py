@@ -13,14 +13,7 @@ class TableError(DynamapError):
 
 
 class TableWaitTimeoutError(TableError, TimeoutError):
-    """A table did not reach the awaited status in time.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        table: the full table name.
-        status: the last status seen; None where the table did not exist.
-        timeout_seconds: how long was waited.
-    """
+    """A table did not reach the awaited status in time."""
 
     def __init__(self, message: str, *, table: str, status: str | None, timeout_seconds: float) -> None:
         super().__init__(message)
@@ -62,7 +55,6 @@ class TableMismatchError(TableError):
 
     Args:
         remedy: what to do about it, as a sentence without an end.
-        differences: in what they differ, at least one.
     """
 
     def __init__(self, remedy: str, *, differences: Sequence[TableDifference]) -> None:
@@ -73,11 +65,7 @@ class TableMismatchError(TableError):
 
 
 class TableProtectedError(TableError):
-    """A table is protected against deletion, so neither it nor its items were deleted.
-
-    Args:
-        table: the full table name.
-    """
+    """A table is protected against deletion, so neither it nor its items were deleted."""
 
     def __init__(self, *, table: str) -> None:
         super().__init__(
@@ -89,11 +77,7 @@ class TableProtectedError(TableError):
 
 
 class PlanOutOfDateError(TableError):
-    """A table is no longer as a plan saw it, so nothing of the plan was carried out.
-
-    Args:
-        differences: what has changed since, ``declared`` being what the plan saw; at least one.
-    """
+    """A table is no longer as a plan saw it, so nothing of the plan was carried out."""
 
     def __init__(self, *, differences: Sequence[TableDifference]) -> None:
         found = "; ".join(f"{each.table}: {each.what} was {each.declared}, and is {each.found}" for each in differences)
@@ -103,12 +87,7 @@ class PlanOutOfDateError(TableError):
 
 
 class PlanHazardError(TableError):
-    """A plan has hazards that were not allowed, so nothing of it was carried out.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        codes: the codes of the hazards that were not allowed.
-    """
+    """A plan has hazards that were not allowed, so nothing of it was carried out."""
 
     def __init__(self, message: str, *, codes: Sequence[str]) -> None:
         super().__init__(message)

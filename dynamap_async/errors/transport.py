@@ -18,14 +18,7 @@ class Outcome(Enum):
 
 
 class TransportError(DynamapError, ConnectionError):
-    """No usable answer arrived.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        outcome: whether the request can have been carried out.
-        operation: the API operation, such as ``PutItem``.
-        table: the full table name.
-    """
+    """No usable answer arrived."""
 
     retryable: bool = True
     """Whether sending the same request again may succeed: not if no host has the endpoint's name, or if the answer was

@@ -12,13 +12,7 @@ class UsageError(DynamapError):
 
 
 class ModelDefinitionError(UsageError, TypeError):
-    """A model class cannot be used as it is written. Raised when the class is created.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        model: the name of the model class.
-        field: the name of the field or index at fault, if one is.
-    """
+    """A model class cannot be used as it is written. Raised when the class is created."""
 
     def __init__(self, message: str, *, model: str, field: str | None = None) -> None:
         super().__init__(message)
@@ -29,13 +23,7 @@ class ModelDefinitionError(UsageError, TypeError):
 
 
 class UnassignedFieldError(UsageError, AttributeError):
-    """A field was read that has no value yet: a session gives it one when the item is written.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        model: the name of the model class.
-        field: the name of the field.
-    """
+    """A field was read that has no value yet: a session gives it one when the item is written."""
 
     def __init__(self, message: str, *, model: str, field: str) -> None:
         super().__init__(message)
@@ -46,12 +34,7 @@ class UnassignedFieldError(UsageError, AttributeError):
 
 
 class ExpressionError(UsageError, ValueError):
-    """A path, condition or projection means nothing to DynamoDB.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        expression: the expression as the program wrote it, as far as it is known.
-    """
+    """A path, condition or projection means nothing to DynamoDB."""
 
     def __init__(self, message: str, *, expression: str | None = None) -> None:
         super().__init__(message)
@@ -68,12 +51,7 @@ class NoIndexError(OperationError):
 
 
 class AmbiguousIndexError(OperationError):
-    """Several indexes answer the query, each in another order.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        indexes: the names of the indexes to choose from.
-    """
+    """Several indexes answer the query, each in another order."""
 
     def __init__(self, message: str, *, indexes: Sequence[str]) -> None:
         super().__init__(message)
@@ -82,13 +60,7 @@ class AmbiguousIndexError(OperationError):
 
 
 class UnprojectedAttributeError(OperationError):
-    """A query names an attribute that the index it uses does not hold.
-
-    Args:
-        message: what is wrong, and what to do about it.
-        attributes: the stored names of the attributes that are missing from the index.
-        index: the name of the index.
-    """
+    """A query names an attribute that the index it uses does not hold."""
 
     def __init__(self, message: str, *, attributes: Sequence[str], index: str) -> None:
         super().__init__(message)

@@ -6,7 +6,7 @@ comparison with either asks for every stored form, absence included, that reads 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import time
 from decimal import Decimal
@@ -27,7 +27,7 @@ from dynamap_async.expressions.conditions import (
     Value,
 )
 from dynamap_async.expressions.paths import Forms, Path
-from dynamap_async.wire import AttributeValue, Tag
+from dynamap_async.wire import Tag
 
 _ORDERED: Final[frozenset[Tag]] = frozenset(("S", "N", "B"))
 _SETS: Final[tuple[type[Any], ...]] = (set, frozenset)
@@ -44,10 +44,7 @@ def compare(comparator: Comparator, left: Path | Size, right: object) -> Conditi
         _check_order(left)
         _check_order(right)
         return Comparison(comparator, left, _comparable(left, right))
-    values = _ordered(left, right)
-    if len(values) == 1:
-        return Comparison(comparator, left, values[0])
-    return Or(tuple([Comparison(comparator, left, each) for each in values]))
+    return _any_of([Comparison(comparator, left, each) for each in _ordered(left, right)])
 
 
 def equal(left: Path | Size, right: object) -> Condition:
@@ -58,6 +55,7 @@ def equal(left: Path | Size, right: object) -> Condition:
     if absent is not None:
         return absent
     values = _constants(left, right)
+    # An attribute with several stored forms may have any of them, item by item.
     return Comparison("=", left, values[0]) if len(values) == 1 else In(left, values)
 
 
@@ -84,6 +82,7 @@ def between(operand: Path | Size, low: object, high: object) -> Condition:
         ExpressionError: the operand's type has no order.
         EncodeError: an end is not of the operand's type.
     """
+    # A range for each stored form, since DynamoDB never orders values of different types.
     ranges = list(zip(_ordered(operand, low), _ordered(operand, high), strict=True))
     for first, last in ranges:
         start, end = order_key(first.stored), order_key(last.stored)
@@ -115,12 +114,13 @@ def is_in(operand: Path | Size, values: tuple[object, ...]) -> Condition:
                 f"{operand}.is_in() takes the values one by one; write {operand}.is_in(*values)"
             ) from None
         raise
+    # Without any value it stays an In that no item meets: a client that sends an empty list gets an empty result.
     parts: list[Condition] = [In(operand, present)] if present or not (absent or others) else []
     for condition in (*absent, *others):
         parts += [
             each for each in (condition.parts if isinstance(condition, Or) else (condition,)) if each not in parts
         ]
-    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+    return _any_of(parts)
 
 
 def _reads_as(operand: Operand, value: object) -> Condition | None:
@@ -133,11 +133,12 @@ def _reads_as(operand: Operand, value: object) -> Condition | None:
             forms = operand.reads_as_empty_set
     if not forms or not isinstance(operand, Path):
         return None
-    parts = [
-        Function("attribute_not_exists", operand) if form is None else Comparison("=", operand, Value(form))
-        for form in forms
-    ]
-    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+    return _any_of(
+        [
+            Function("attribute_not_exists", operand) if form is None else Comparison("=", operand, Value(form))
+            for form in forms
+        ]
+    )
 
 
 def _constants(operand: Path | Size, value: object) -> tuple[Value, ...]:
@@ -167,7 +168,7 @@ def _ordered(operand: Path | Size, value: object) -> tuple[Value, ...]:
         constants = _constants(operand, value)
     for constant in constants:
         if _ORDERED.isdisjoint(constant.stored):
-            raise ExpressionError(f"{operand} is stored as {_tag(constant.stored)}, which has no order")
+            raise ExpressionError(f"{operand} is stored as {next(iter(constant.stored))}, which has no order")
         if isinstance(value, int | float | Decimal) and value < 0 and "N" not in constant.stored:
             raise ExpressionError(
                 f"{operand} is asked for by the order of {value!r}, but text of negative numbers does not sort as they "
@@ -197,7 +198,7 @@ def _in_order(path: Path, value: object) -> tuple[Value, ...]:
     return tuple([Value(path.encode(value, form)) for form in forms])
 
 
-def _any_of(conditions: list[Condition]) -> Condition:
+def _any_of(conditions: Sequence[Condition]) -> Condition:
     """Return the condition that one of these holds."""
     return conditions[0] if len(conditions) == 1 else Or(tuple(conditions))
 
@@ -211,6 +212,7 @@ def _comparable(left: Path | Size, right: Path | Size) -> Path | Size:
                 f"{operand} has several stored forms, so it cannot be compared with another field; compare in Python "
                 "after reading"
             )
+    # A size is a number.
     stored = [operand.converter.tags if isinstance(operand, Path) else {"N"} for operand in (left, right)]
     if stored[0].isdisjoint(stored[1]):
         kinds = [operand.converter.label if isinstance(operand, Path) else "int" for operand in (left, right)]
@@ -219,7 +221,3 @@ def _comparable(left: Path | Size, right: Path | Size) -> Path | Size:
             "have no order"
         )
     return right
-
-
-def _tag(stored: AttributeValue) -> str:
-    return next(iter(stored))

@@ -423,6 +423,7 @@ def _containable(path: Path, part: Path | Size) -> Path | Size:
         ExpressionError: it can never contain that one.
     """
     member, whole = path.converter.member, path.converter.tags & {"S", "B"}
+    # A text contains texts; a list or set contains what its members are stored as.
     tags = member.tags | whole if member is not None else whole
     stored: frozenset[Tag] = part.converter.tags if isinstance(part, Path) else frozenset(("N",))
     label = part.converter.label if isinstance(part, Path) else "int"

@@ -37,7 +37,7 @@ Values = list[AttributeValue]
 _VALUES: Final = "ExpressionAttributeValues"
 _NAMES: Final = "ExpressionAttributeNames"
 _PLACEHOLDER_BYTES: Final = 200
-"""What a placeholder takes, with the number of its value."""
+"""The memory of a placeholder and the number of its value."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ class RenderedMembers:
         return cls(
             members={**members, _VALUES: {}} if used else members,
             placeholders=tuple(used),
+            # By their text, as Placeholders does, because values of lists and maps cannot be hashed.
             numbers=tuple([spelled.index(repr(stored)) for stored in used.values()]),
             fixed_bytes=sum(len(key) + len(name.encode()) for key, name in names.items()) + sum(map(len, used)),
         )
@@ -80,6 +81,8 @@ class RenderedMembers:
         """Return the members with these values; None if they are near DynamoDB's limit of size, or over it."""
         members = dict(self.members)
         if self.placeholders:
+            # Of equal values each is counted, so that this may refuse a little too early; planning it anew counts
+            # exactly.
             if self.fixed_bytes + sum(map(value_size, values)) > limits.EXPRESSION_SUBSTITUTIONS_BYTES:
                 return None
             members[_VALUES] = dict(zip(self.placeholders, map(values.__getitem__, self.numbers), strict=True))
@@ -141,9 +144,7 @@ def _operand_shape(operand: Operand, values: Values) -> Hashable:
         values.append(stored)
         [tag] = stored
         return tag
-    path = operand if isinstance(operand, Path) else operand.path
-    if path.has_given_steps:
-        raise KeyError(path)
+    _declared(operand if isinstance(operand, Path) else operand.path)
     return operand
 
 

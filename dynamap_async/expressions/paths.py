@@ -81,6 +81,7 @@ class Path:
     @property
     def reads_as_none(self) -> Forms:
         """The stored forms that read back as None, absence first; none where the type has no None."""
+        # What a field reads as None depends on its default, too; parts of it have none of their own.
         if self.none_forms is not None:
             return self.none_forms
         return (None, {"NULL": True}) if "NULL" in self.converter.tags else ()
@@ -118,6 +119,7 @@ class Path:
             raise OutOfRangeError(
                 f"{replace(self, spelled=spelled)}: a position in a list is a number from 0 to {LIST_POSITION:,}"
             )
+        # Fields of nested models are few, and known from the class; keys of maps and positions of lists are any number.
         given = self.has_given_steps or not self.converter.document
         return Path(self.owner, (*self.steps, step), spelled, converter, has_given_steps=given, parent=self)
 

@@ -74,6 +74,7 @@ class Placeholders:
                 f"{limits.EXPRESSION_SUBSTITUTIONS_BYTES:,}"
             )
         members: dict[str, Any] = {}
+        # DynamoDB refuses an empty map of names or values.
         if self._names:
             members["ExpressionAttributeNames"] = {key: name for name, key in self._names.items()}
         if values:
@@ -151,6 +152,7 @@ def _render(condition: Condition, using: Placeholders) -> str:
         case Function(name=name, path=path, arguments=arguments):
             return f"{name}({', '.join([using.path(path), *(_operand(each, using) for each in arguments)])})"
         case And(parts=parts):
+            # OR binds weaker than AND, so only its parts need parentheses.
             return " AND ".join(f"({_render(p, using)})" if isinstance(p, Or) else _render(p, using) for p in parts)
         case Or(parts=parts):
             return " OR ".join(_render(part, using) for part in parts)
@@ -165,12 +167,14 @@ def _render(condition: Condition, using: Placeholders) -> str:
 def _render_choice(condition: Between | In, using: Placeholders) -> str:
     if using.are_sent and is_impossible(condition):  # which DynamoDB refuses
         path = using.path(paths_in(condition)[0])
+        # Instead a condition that is false of every item, also inside of And, Or and Not.
         return f"(attribute_exists({path}) AND attribute_not_exists({path}))"
     operand = _operand(condition.operand, using)
     if isinstance(condition, Between):
         return f"{operand} BETWEEN {_operand(condition.low, using)} AND {_operand(condition.high, using)}"
     values = [_operand(value, using) for value in condition.values]
     starts = range(0, len(values), limits.IN_OPERANDS)
+    # IN takes at most 100 operands.
     chunks = [f"{operand} IN ({', '.join(values[at : at + limits.IN_OPERANDS])})" for at in starts]
     return chunks[0] if len(chunks) == 1 else f"({' OR '.join(chunks)})"
 
@@ -194,6 +198,7 @@ def _count_operators(condition: Condition) -> int:
         case Comparison(left=left, right=right):
             return 1 + isinstance(left, Size) + isinstance(right, Size)
         case In(values=values):
+            # One IN for each 100 values, and an OR between them.
             return 2 * max(1, -(-len(values) // limits.IN_OPERANDS)) - 1
         case _:
             return 1

@@ -92,6 +92,7 @@ def source_of(made: Made, target: Path, encode: EncodeConstant) -> SetOperand:
             joined: SetOperand = _start(start, target, encode)
             for elements in after:
                 joined = FunctionCall("list_append", (joined, _elements(target, elements, encode)))
+            # list_append takes two lists; the group prepended last stands first.
             for elements in reversed(before):
                 joined = FunctionCall("list_append", (_elements(target, elements, encode), joined))
             return joined
@@ -133,6 +134,7 @@ def arithmetic(left: object, sign: Sign, right: object) -> Arithmetic:
     for each in (left, right):
         if isinstance(each, Size):
             path_in(each, "arithmetic")
+        # DynamoDB's SET takes one operator for each action.
         if isinstance(each, Arithmetic | Longer):
             raise ExpressionError(f"({left}) {sign} ({right}): an update adds or subtracts only two numbers")
     path = next(
@@ -252,5 +254,6 @@ def _term(term: Term, target: Path) -> SetOperand:
 def _elements(target: Path, elements: Elements, encode: EncodeConstant) -> SetOperand:
     if isinstance(elements, Start):
         return _start(elements, target, encode)
+    # Encoded as an element of the list, so that errors name the place.
     element = target.child(0)
     return Value({"L": [encode(element, each).stored for each in elements]})

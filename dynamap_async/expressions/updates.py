@@ -99,6 +99,7 @@ def render_update(actions: Sequence[Action], placeholders: Placeholders) -> str:
         )
     clauses = [
         f"{keyword} {', '.join(_render(action, placeholders) for action in chosen)}"
+        # DynamoDB takes each keyword once.
         for kind, keyword in _CLAUSES
         if (chosen := [action for action in actions if isinstance(action, kind)])
     ]
@@ -127,6 +128,7 @@ def overlap(one: Sequence[str | int], other: Sequence[str | int]) -> bool:
     """Return whether paths are equal, one contains the other, or they need one value as both a list and a map."""
     for left, right in zip(one, other, strict=False):
         if left != right:
+            # DynamoDB refuses `a.b` beside `a[0]` too: no value is a map and a list.
             return type(left) is not type(right)
     return True
 
@@ -149,6 +151,7 @@ def is_repeatable(action: Action) -> bool:
         case Remove():
             return not in_list
         case Add(value=value):
+            # Adding a member that a set has already leaves it as it is; adding a number counts twice.
             return bool(_SETS & value.stored.keys())
         case DeleteElements():
             return True

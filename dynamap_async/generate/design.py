@@ -102,6 +102,7 @@ def _model(
     made = _with_patterns(kind, sample, fields, frozenset())
     if found.discriminator is not None and not found.is_prefix:
         keys = sample.schema.keys.names
+        # Two models of one table whose keys may be equal are refused when the module is imported.
         alike = [other.name for other in others if _are_alike(made, other.fields, keys)]
         if alike:
             patterns = {field.attribute: field.pattern for field in made}
@@ -150,6 +151,7 @@ def _field(
     tag = schema.attribute_types.get(attribute)
     if tag is not None and any(tag not in value for value in values):
         checks.append(f"some values are not stored as {tag}, as the key of an index is, and cannot be read")
+        # An index that is added later leaves out the items whose value has another type than its key.
         values = [value for value in values if tag in value]
     guessed = guess_type(attribute, values, nested)
     if tag is not None and not values:
@@ -179,9 +181,6 @@ def _time_to_live(guessed: GuessedType) -> tuple[str, GuessedType, tuple[str, ..
     return "Attr", guessed, (doubt,)
 
 
-# Keys
-
-
 def _with_patterns(
     kind: FoundKind, sample: Sample, plain: Mapping[str, FieldDesign], without: frozenset[str]
 ) -> tuple[FieldDesign, ...]:
@@ -209,6 +208,7 @@ def _with_patterns(
             continue
         for part in pattern.fields:
             parts.add(part.field)
+            # A part that only the key stores becomes a field of its own, with stored=False.
             if part.is_new:
                 field = _new_field(part)
                 new.append(field)
@@ -233,6 +233,7 @@ def _key_texts(
     texts = [text for item in items if (text := text_of(item, attribute)) is not None]
     if not texts or len(texts) < len(items) or fields[attribute].name in parts or "" in texts:
         return None
+    # A key is made of what the item has besides; a copy for an index would explain it by itself.
     hidden = {attribute, *_copies(sample.schema), *(keys[1:] if attribute == keys[0] else ())}
     candidates = [
         candidate
@@ -241,6 +242,7 @@ def _key_texts(
         if (candidate := _texts_of(field, name, items)) is not None
     ]
     if len(items) == len(kind.items):
+        # A part that only the key stores is known of all items only if all of them have that key.
         candidates += added
     elif added:
         numbers = [number for number, item in enumerate(kind.items) if attribute in item]

@@ -172,8 +172,6 @@ class _Reader:
             constant=name, name=self._text(value.args[0]), discriminator=self._text(told), is_prefix=is_prefix
         )
 
-    # Classes
-
     def _model(self, node: ast.ClassDef) -> ExistingModel | None:
         """Return a class with a table; None for any other class, or an abstract one."""
         bases, problem = self._bases(node)
@@ -192,6 +190,7 @@ class _Reader:
         if "schema_version" in given:
             attribute = "schema_version" if version is None else self._text(version)
             fields[attribute or ""] = ExistingField(name="", role="", type="")
+        # Lines are added behind others, so that a body on the line of the class has no place for them.
         first = node.body[0]
         if first.lineno == node.lineno:
             problem = problem or "its body stands on the line of the class; write it below"

@@ -83,6 +83,7 @@ def check_items(
             known, example, expired = found.get(problem, (0, key, 0))
             found[problem] = known + 1, example, expired + _has_expired(definition, item, seconds)
     for model, (count, names) in seen.items():
+        # A field that no item has may be misspelt in the model.
         for plan in definitions[model].fields.values() if count else ():
             if plan.is_stored and plan.stored not in names:
                 found[model.__name__, plan.name, "was never present"] = count, None, 0
@@ -150,6 +151,7 @@ def _written_otherwise(
     for attribute in stored.keys() & item.keys():
         if not stored[attribute].converter.in_one_form:
             continue  # written in the first of its forms, and read in each
+        # Decoded, because 1.0 and 1, or a set in another order, are the same values.
         old, new = decode_any(item[attribute]), decode_any(written[attribute]) if attribute in written else None
         if old != new:
             numbers = isinstance(old, int | Decimal) and isinstance(new, int | Decimal)

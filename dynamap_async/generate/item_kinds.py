@@ -36,10 +36,15 @@ _MARKERS: Final = frozenset(
     }
 )
 _GUARD: Final = "_unique"
+"""How the partition keys of guards begin that another tool writes for unique values."""
 _SHARE: Final = 0.9
+"""A marker is on so many of the items; kinds whose attributes are alike to this degree are one."""
 _MOST_KINDS: Final = 50
+"""More values than these are no kinds."""
 _FEW: Final = 12
+"""How many words a design has, as a rule: beyond that they are rather names, states or other values."""
 _ALIKE: Final = 0.7
+"""Sets of attributes that have so large a part in common belong to one kind."""
 _WORD: Final = re.compile(r'[#|]?[A-Za-z$][A-Za-z$_.-]{0,39}|"[A-Za-z$_.-]{1,40}"')
 """A word of the design; a separator before it sorts its items before, or behind, all others of a partition."""
 _BEGUN: Final = re.compile(
@@ -54,7 +59,7 @@ class FoundKind:
     """The items of one model."""
 
     name: str
-    """What the model is called by."""
+    """The name that the model's name is made of."""
     kind: str | None
     """The text that tells it; None for items without a marker, and in a table of one kind."""
     items: tuple[WireItem, ...]
@@ -128,9 +133,6 @@ def behind_word_of(text: str) -> str | None:
     return f"{text}\0" if _WORD.fullmatch(text) else None
 
 
-# Markers
-
-
 def _marker(items: Sequence[WireItem], keys: KeySchema) -> str | None:
     """Return the attribute that says of what kind an item is, if there is one."""
     names = {name for item in items for name in item} - {*keys.names}
@@ -141,6 +143,7 @@ def _marker(items: Sequence[WireItem], keys: KeySchema) -> str | None:
             continue
         if name in _MARKERS_OF_TOOLS:
             return name
+        # An attribute that is called a type or kind needs to predict less than one that happens to.
         known = "".join(words_of(name)) in _MARKERS
         score = _predicted(items, name, names - {name}, keys)
         if score >= (0.5 if known else 0.8) and (known or _is_plain(items, name, keys)):
@@ -156,6 +159,7 @@ def _predicted(items: Sequence[WireItem], marker: str, names: Iterable[str], key
         begun = [_begin(text_of(item, name) or "") for item in items]
         if len(set(begun)) <= _FEW:
             known.append([*begun])
+    # The information that the marker gives of each feature, as a share of what there is to know (in bits).
     whole = explained = 0.0
     for feature in known:
         entropy = _entropy(feature)
@@ -189,11 +193,9 @@ def _marked(sample: Sample, items: Sequence[WireItem], marker: str, checks: tupl
     return FoundKinds(kinds=_ordered(kinds), discriminator=marker, checks=checks)
 
 
-# Keys
-
-
 def _by_words(sample: Sample, items: Sequence[WireItem], checks: tuple[str, ...], *, by_keys: bool) -> FoundKinds:
     keys = sample.schema.keys
+    # The sort key first: in a single-table design it tells the kinds within a partition.
     names = [*reversed(keys.names), *_text_keys(sample)]
     words = {name: _words(items, name, keys) for name in dict.fromkeys(names)}
     told = [name for name in words if items and all(words[name])]
@@ -333,6 +335,7 @@ def _constants(items: Sequence[WireItem], begun: Sequence[str], texts: Sequence[
     plausible = count <= _FEW or count <= min(_MOST_KINDS, some // 5)
     if not plausible or (count > 2 and not any(several)) or _is_value(items, [word[:-1] for word in begun]):
         return [""] * len(items)
+    # "_", "-" and "@" are in names and ids too, so that words before them need more items to count.
     weak = [word for word in groups if word[-1] in "@_-"]
     if weak and any(len(groups[word]) < 3 for word in weak):
         return [word if word not in weak else "" for word in begun]
@@ -439,6 +442,7 @@ def _clusters(items: Sequence[WireItem], ignored: set[str]) -> list[int]:
     groups: list[tuple[frozenset[str], int]] = []
     for names, count in sorted(sets.items(), key=lambda each: (-each[1], sorted(each[0]))):
         for place, (other, size) in enumerate(groups):
+            # Optional attributes make many sets of one kind, of which the smaller are part of the larger.
             if _jaccard(names, other) >= _ALIKE or names <= other or other <= names:
                 groups[place] = (names | other, size + count)
                 break
@@ -457,9 +461,6 @@ def _name(word: str, numbers: Sequence[int], told: str, words: Mapping[str, Sequ
         return word
     same = {words[told][n] for n, each in enumerate(words[partition]) if {each} == own}
     return own.pop() if len(same) == 1 else word
-
-
-# Both
 
 
 def _own_words(items: Sequence[WireItem], sample: Sample) -> dict[str, str]:

@@ -23,6 +23,7 @@ from dynamap_async.models.templates import DeclaredTemplate, KeyTemplate, Patter
 
 ENOUGH_ITEMS: Final = 20
 ENOUGH_PARTITIONS: Final = 3
+"""From so many items in so many partitions on, a text that never differs is taken for a constant, without a doubt."""
 _TYPES: Final[Mapping[str, Any]] = {
     "str": str, "int": int, "Decimal": Decimal, "UUID": UUID, "date": date, "datetime": datetime,
 }  # fmt: skip
@@ -33,6 +34,7 @@ _TIME_FORMS: Final = (
 _UNITS: Final = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16, "second": 19, "millisecond": 23}
 _MOST_SEPARATORS: Final = 4
 _MOST_PIECES: Final = 8
+"""Bounds for the ways in which a key is split, which grow with the power of the number of separators."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,7 @@ class KeyTexts:
     end: str = ""
     """The constant that all end with; empty for none."""
     kind: str
-    """What the kind is called by."""
+    """The name of the kind."""
     candidates: tuple[FieldTexts, ...]
     """The fields that may be parts."""
     may_add: bool
@@ -135,6 +137,7 @@ class KeyTexts:
 def find_pattern(key: KeyTexts) -> KeyPattern | None:
     """Return the pattern that explains most of a key's texts; None where none does."""
     found = [pattern for split in _splits(key) if (pattern := _classified(key, split)) is not None]
+    # Proving is dear: it builds and parses every text, so the most promising patterns are tried first.
     best = next((pattern for pattern in sorted(found, key=_merit) if _is_proven(key, pattern)), None)
     if best is None or (len(best.parts) == 1 and best.parts[0].is_new):
         return None  # a text of its own
@@ -144,6 +147,7 @@ def find_pattern(key: KeyTexts) -> KeyPattern | None:
 def _merit(pattern: KeyPattern) -> tuple[int, int, int]:
     new = sum(part.is_new for part in pattern.parts)
     explained = len(pattern.fields) - new
+    # Few fields that only the key stores, then many that the item has too, then few pieces.
     return new, -explained, len(pattern.parts)
 
 
@@ -175,6 +179,7 @@ def _splits(key: KeyTexts) -> Iterator[list[list[str]]]:
     strong = {each for each in present if each in STRONG}
     for count in range(min(len(present), _MOST_SEPARATORS), -1, -1):
         for chosen in combinations(present, count):
+            # "#" and "|" are always separators; the others may also be part of a value.
             if not strong <= {*chosen}:
                 continue
             pieces = [re.split(f"([{re.escape(''.join(chosen))}]+)", rest) if chosen else [rest] for rest in rests]
@@ -187,9 +192,6 @@ def _splits(key: KeyTexts) -> Iterator[list[list[str]]]:
         pieces = [re.split(pattern, rest, maxsplit=1) for rest in rests]
         if len({each[1] for each in pieces}) == 1:
             yield pieces
-
-
-# What each piece is
 
 
 def _classified(key: KeyTexts, split: Sequence[Sequence[str]]) -> KeyPattern | None:
@@ -254,6 +256,7 @@ def _equal(key: KeyTexts, pieces: Sequence[str], used: set[str], before: str) ->
         if candidate.field not in used and all(pieces)
         for form, kind in _forms(candidate, pieces)
     ]
+    # A field called customer is likelier behind "CUSTOMER#" than one that happens to have the same values.
     named = {*words_of(before)}
     return sorted(
         found,
@@ -349,6 +352,7 @@ def _free(
         called = "version_number"
     kind = "_".join(words_of(key.kind))
     taken = key.taken | used
+    # "CUSTOMER#17" in an item of the kind customer holds the customer's own id.
     if called and called == kind and own is None:
         name = field_name(f"{called}_id", taken)
     else:
@@ -380,12 +384,10 @@ def _own_form(pieces: Sequence[str]) -> tuple[str, str]:
             continue
     widths = {len(piece) for piece in pieces}
     digits = all(piece.isascii() and piece.isdecimal() for piece in pieces)
+    # Padded to one width, as numbers are that have to sort.
     if digits and len(widths) == 1 and any(piece.startswith("0") for piece in pieces):
         return f"0{widths.pop()}d", "int"
     return "", "str"
-
-
-# The proof
 
 
 def _is_proven(key: KeyTexts, pattern: KeyPattern) -> bool:

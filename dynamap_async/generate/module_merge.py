@@ -105,14 +105,14 @@ class _Merging:
         texts = ["\n".join(self._model_lines(each)) for each in new]
         if new and self._table is None:
             texts = [*table_texts(self._design), *texts]
+        # Names are chosen before the texts are put together, since one text may use what another defines.
         self._rename_table()
         body = "\n".join([*texts, *(line for _, lines in grown for line in lines)])
         definitions = self._definitions(body)
         imports = self._imports("\n".join([*definitions, body]))
+        # Parsed once more: a module that Python cannot read is an error here, and is never written.
         after = parsed(self._text(imports, definitions, grown, texts)) if self._added else before
         return ModuleMerge(before=before, after=after, added=tuple(self._added), left=tuple(self._left))
-
-    # What is lacking
 
     def _existing(self, model: ModelDesign) -> ExistingModel | None:
         if not self._design.is_shared:
@@ -192,6 +192,7 @@ class _Merging:
         lines: list[str] = []
         for field in lacking:
             named = replace(_in_class(field, known), name=names[field.name])
+            # A model has one time to live.
             if has_time_to_live and named.role == "TimeToLive":
                 named = replace(named, role="Attr")
             self._added.append(f"{existing.name}.{named.name}")
@@ -224,8 +225,6 @@ class _Merging:
             return
         known = None if self._table is None else self._table.constant
         self._renamed[constant] = known or self._free(constant)
-
-    # What it needs
 
     def _definitions(self, body: str) -> list[str]:
         """Return the stored forms and nested classes that a text uses and the module lacks, in order."""
@@ -265,6 +264,7 @@ class _Merging:
 
     def _local(self, module: str, name: str) -> str | None:
         """Return the name by which the module imports something already."""
+        # A module may import the same name from where it is defined.
         homes = {"dynamap_async": ("dynamap_async.models",), "typing_extensions": ("typing",)}.get(module, ())
         found = (self._module.imported.get(f"{each}.{name}") for each in (module, *homes))
         return next((each for each in found if each is not None), None)
@@ -275,8 +275,6 @@ class _Merging:
             name += "_"
         self._taken.add(name)
         return name
-
-    # The text
 
     def _substituted(self, text: str) -> str:
         return _SKIPPED.sub(lambda found: found[1] or self._renamed.get(found[2], found[2]), text)
@@ -303,6 +301,7 @@ class _Merging:
             is_below_docstring = module.import_line > 0 and not module.imported
             added.insert(0, (module.import_line, [*([""] if is_below_docstring else ()), *imports]))
         lines, done = list[str](), 0
+        # The line ends of the module, so that its diff shows the additions alone.
         newline = "\r\n" if module.lines and module.lines[0].endswith("\r\n") else "\n"
         for at, more in sorted(added, key=lambda each: each[0]):
             lines += module.lines[done:at]

@@ -215,6 +215,7 @@ class _SamplePages:
 
     @property
     def _is_enough(self) -> bool:
+        # A page may take as much as the largest so far: with less left, the next one could exceed what may be spent.
         return len(self.items) >= self._sample or self._left <= 0 or self._left < self._largest
 
     async def read_in_parts(self, chance: random.Random) -> None:
@@ -248,6 +249,7 @@ class _SamplePages:
         count = self._described.item_count
         total = _segments_of(count) if count else _SEGMENTS
         if self._places is None:
+            # Each segment once; most of a small table's are empty, hence four times as many as items.
             self._places = iter(chance.sample(range(total), min(total, 4 * self._sample)))
         while not self._is_enough and len(self.items) < until:
             segment = next(self._places, None)
@@ -321,6 +323,7 @@ class _SamplePages:
 
     def _keep(self, answer: Body) -> None:
         """Keep the items of a page, and count what it took."""
+        # An engine may report none; half a unit is the least that a page takes.
         units = float(answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)) or 0.5
         self.read_units += units
         self._left -= units

@@ -69,6 +69,7 @@ def _head(design: TableDesign) -> str:
 
 
 def _imports(body: str) -> str:
+    # Names of the syntax tree, not of the text: comments and docstrings name things too.
     used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     standard = [
         f"from {module} import {', '.join(name for name in names if name in used)}"
@@ -103,9 +104,6 @@ def form_texts(design: TableDesign) -> Iterator[str]:
             )
 
 
-# Tables
-
-
 def table_texts(design: TableDesign) -> Iterator[str]:
     """Return the ``Table`` of a table with kinds; nothing for a table of one model."""
     if not design.is_shared:
@@ -123,6 +121,7 @@ def table_texts(design: TableDesign) -> Iterator[str]:
             lines += [f"        {line}" for line in _wrapped(_index(each, {}), 8)]
             lines[-1] += ","
         lines.append("    ),")
+    # Table takes keys without a type for text.
     types = {name: tag for name, tag in schema.attribute_types.items() if tag != "S"}
     if types:
         lines.append(f"    types={{{', '.join(f'{literal(name)}: {literal(tag)}' for name, tag in types.items())}}},")
@@ -214,9 +213,6 @@ def _setting(value: Any) -> str:
             return repr(value)
 
 
-# Classes
-
-
 def nested_lines(nested: NestedDesign) -> Iterator[str]:
     """Return the lines of the class of a map."""
     if nested.is_model:
@@ -228,6 +224,7 @@ def nested_lines(nested: NestedDesign) -> Iterator[str]:
             yield f"    {name}: Attr[{kind}]" + ("" if name == attribute else f" = attr(name={literal(attribute)})")
         return
     members = {name: kind if always else f"NotRequired[{kind}]" for name, (kind, always) in nested.members.items()}
+    # Other names cannot be written in the body of a class.
     if all(name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_") for name in members):
         yield f"class {nested.name}(TypedDict):"
         for name, kind in members.items():
@@ -292,6 +289,7 @@ def field_lines(field: FieldDesign, *, values: bool, enums: bool, named: Sequenc
     if shown and values and not enums:
         yield comment(f"sampled: {shown}")
     is_set = kind.startswith("set[")
+    # An empty set is stored by its absence, so absence reads as one.
     none = " | None" if field.optional and not is_set and kind != "Any" else ""
     given = [*_named(field, named)]
     if field.pattern is not None:
@@ -319,9 +317,6 @@ def _stored(field: FieldDesign) -> Iterator[str]:
         yield f"stored_as={field.guessed.stored_as}"
     if field.attribute is None:
         yield "stored=False"
-
-
-# What can be asked
 
 
 def _accesses(design: TableDesign) -> str:

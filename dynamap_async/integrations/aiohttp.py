@@ -199,6 +199,7 @@ async def _within(
         if answer is None:
             raise
     except web.HTTPException as refusal:
+        # aiohttp's refusals are answers that are raised.
         if tell:
             _tell(refusal, scope)
         raise
@@ -230,6 +231,7 @@ def finishing_middleware(methods: Collection[str] = SAFE_METHODS) -> Middleware:
     async def finish(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.method in cancelled:
             return await handler(request)
+        # A task of its own: a cancellation of this one reaches the wait, and not the handler.
         task = asyncio.ensure_future(handler(request))
         try:
             await asyncio.wait((task,))
@@ -284,8 +286,6 @@ class PageRequest:
     """What a client asks for with ``?size=...&after=...``; the result of ``page_request``.
 
     Args:
-        size: how many items.
-        after: the cursor of the page before; None for the first page.
         request: the request, of whose address the link to the next page is made.
     """
 

@@ -140,6 +140,7 @@ class LambdaSession:
             SessionStateError: an event loop is running here; the session stays as it is.
         """
         _refuse_inside_a_loop()
+        # Otherwise atexit would keep this object, and close it once more.
         atexit.unregister(self.close)
         runner, session = self._runner, self._session
         self._runner = self._session = None

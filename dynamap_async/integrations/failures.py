@@ -181,6 +181,7 @@ def _gravest(errors: Iterable[BaseException | None]) -> Failure | None:
     known = [answer for answer in answers if answer is not None]
     if len(known) < len(answers):
         return None  # a part is the program's fault
+    # One part that cannot succeed is enough for the whole to fail again.
     return max(known, key=lambda answer: (not answer.again, answer.status), default=None)
 
 

@@ -230,8 +230,6 @@ class PageRequest:
     """What a client asks for with ``?size=...&after=...``; the result of the dependency ``paging``.
 
     Args:
-        size: how many items.
-        after: the cursor of the page before; None for the first page.
         request: the request, of whose address the link to the next page is made.
         response: what the header ``Link`` is set on.
     """

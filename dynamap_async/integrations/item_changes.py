@@ -159,6 +159,7 @@ def _change(record: Mapping[str, Any], models: tuple[type[Model], ...]) -> ItemC
         event=record["eventName"],
         sequence_number=str(change.get("SequenceNumber", "")),
         at=None if seconds is None else datetime.fromtimestamp(seconds, UTC),
+        # DynamoDB deletes expired items under the name of its service; the user identity of other deletions is absent.
         expired=record["eventName"] == "REMOVE" and by.get("principalId") == "dynamodb.amazonaws.com",
         wire_record=record,
         models=models,
@@ -182,6 +183,7 @@ def _concerns(change: Mapping[str, Any], models: tuple[type[Model], ...]) -> boo
     kinds = definition_of(models[0]).kinds
     if kinds is None:
         return True
+    # Streams with keys alone have no image, and some tables tell the kind by the keys.
     image: Mapping[str, Any] = change.get("NewImage") or change.get("OldImage") or change.get("Keys") or {}
     kind = kinds.table.kind_of(image)
     model = None if kind is None else kinds.table.models.get(kind)

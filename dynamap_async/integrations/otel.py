@@ -125,6 +125,7 @@ class OpenTelemetryObserver:
 
     def _queued(self, event: RequestQueued) -> None:
         context = get_current()
+        # The caller's current span is the parent of its request then.
         if not self._with_callers:
             self._callers[event.waiter_id] = _Caller(context, get_current_span(context), own=False)
             return
@@ -151,9 +152,11 @@ class OpenTelemetryObserver:
             attributes=attributes,
             links=_links(callers),
         )
+        # A span has one parent, so the other callers of a shared request are linked to it.
         for caller in callers[1:]:
             if caller.own:
                 caller.span.add_link(span.get_span_context())
+        # Instrumentations of aiohttp and botocore would else make a second span of the same exchange.
         quiet = set_value(_SUPPRESS_HTTP_INSTRUMENTATION_KEY, value=True, context=set_span_in_context(span, context))
         token = attach(set_value(_SUPPRESS_INSTRUMENTATION_KEY, value=True, context=quiet))
         self._exchanges[event.exchange_id] = span, token

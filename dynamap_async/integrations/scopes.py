@@ -101,11 +101,13 @@ class ScopeRequests:
                 connection["state"][SCOPE] = scope
                 await self._app(connection, receive, answer.send)
         except ScopeTimeoutError as error:
+            # Once an answer has begun, no other status can be sent.
             failure = None if answer.begun else self._failures.of(error, asked_of(connection))
             if failure is None:
                 raise
             await answer.fail(failure)
         finally:
+            # Here and not before: the usage counts what background tasks took, which follow the answer.
             if self._ended is not None:
                 self._ended(scope)
 

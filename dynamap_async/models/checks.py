@@ -51,6 +51,7 @@ def _check_numbers(model: type[BaseModel], fields: Mapping[str, FieldPlan], plan
     partition = next((plan for plan in fields.values() if plan.role is Role.PARTITION_KEY), None)
     if not numbered or partition is None or holds_part(partition, numbered[0]):
         return
+    # The number of an item in its partition is taken before the item is written, so the partition has to be known then.
     late = next((plan for plan in plans if holds_part(partition, plan.name)), None)
     if late is not None:
         raise fault(
@@ -155,6 +156,8 @@ def _validators(model: type[BaseModel], plan: FieldPlan, argument: str) -> str |
             f"has {argument} inside its annotation; write it behind the equals sign: {plan.name}: Attr[...] = attr(...)"
         )
     for name, validator in validators.items():
+        # Pydantic calls validators of modes before, plain and wrap with what was given, which is nothing for these
+        # fields.
         early = validator.info.mode != "after" and not name.startswith(PRESENCE)
         if early and not {plan.name, "*"}.isdisjoint(validator.info.fields):
             return (

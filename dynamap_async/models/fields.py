@@ -159,6 +159,7 @@ def store_times(model: type[BaseModel]) -> None:
             "attr(stored_as=...)",
         )
     for info in model.__pydantic_fields__.values():
+        # A subclass may name another form than its base, whose own is in the inherited metadata.
         own = [each for each in info.metadata if not (isinstance(each, StoredAs) and each.of_class)]
         kind = bare(without_none(bare(info.annotation)))
         told = Role.TIME_TO_LIVE in own or any(isinstance(each, StoredAs) and each.form is not None for each in own)
@@ -173,6 +174,8 @@ def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[s
         model: a complete Pydantic model.
         key_fields: fields that are part of an index's key; the table's own are found by their markers.
     """
+    # Where Pydantic validates what is read anyway, it can parse texts of times and UUIDs itself; only the others are
+    # decoded to their final values first.
     exact = TypeCompiler(model, exact=True)
     lax = exact if needs_values(model) else TypeCompiler(model, exact=False)
     plans = {name: _plan(name, info, exact, lax) for name, info in model.__pydantic_fields__.items()}
@@ -222,7 +225,9 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler) ->
     nullable = is_optional(info.annotation) and not opaque
     kind = None if opaque else _set_type(info)
     assigned, template = assigned_of(info), _template_for(model, name)
+    # Assigned and computed fields have a default factory only so that a constructor need not be given them.
     required = info.is_required() or assigned is not None or template is not None
+    # None is one value of Any among others, so that a missing attribute does not stand for it.
     nullable_type = nullable and not is_anything(info.annotation)
     return FieldPlan(
         name=name,
@@ -281,6 +286,7 @@ def _template_for(model: type[BaseModel], field: str) -> KeyTemplate | None:
             raise PatternError(f"is {declared.pattern!r}; a pattern is a string, such as user:{{user_id}}")  # noqa: TRY301
         for name in names_in(declared.pattern):
             _check_part(fields, field, name)
+            # A generic base has the template; the model that gives the variable a type gets a template of its own.
             if isinstance(fields[name].annotation, TypeVar) and _is_abstract(model):
                 return None
         types = {name: info.annotation for name, info in fields.items()}

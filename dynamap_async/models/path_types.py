@@ -139,6 +139,7 @@ def validated_members(path: Path, members: object) -> Any:
     arguments = () if target is None else get_args(bare(without_none(bare(target.annotation))))
     if target is None or len(arguments) != 1:
         return members
+    # As a set of the members' type alone: how many members the field may have is not known of a few that are added.
     part = PartType(target.owner, GenericAlias(set, arguments))
     validate = _validator(part)
     try:
@@ -165,6 +166,7 @@ def must_be_there(path: Path) -> bool:
     if not is_union(kind):
         return _is_needed(_inside(outer.owner, kind, last))
     found = _among(outer.owner, kind, last)
+    # Without its discriminator, no model of the union can be chosen to read the value.
     return last in _tellers(outer, kind) or (bool(found) and all(map(_is_needed, found)))
 
 
@@ -248,6 +250,7 @@ def _unfit(path: Path, value: object, target: PathType, error: ValidationError) 
     inside, fault = faults[0]
     steps, found = _located(path.converter, inside)
     hidden = bool(target.owner.model_config.get("hide_input_in_errors"))
+    # None is refused by every type of a union in turn, which says less than the one remedy.
     if value is None:
         steps, remedy = (), "" if must_be_there(path) else "to drop the attribute, use remove()"
         refused = refusal(path.converter.label, None, remedy)

@@ -24,9 +24,6 @@ class Unique:
     The session keeps a guard for each value in a table of its own, in one transaction with the item: twice the write
     units of a plain write, and those of the guard. None is no value: any number of items may have it. Of several
     fields, the combination is unique.
-
-    Args:
-        fields: names of the model's fields.
     """
 
     def __init__(self, *fields: str) -> None:
@@ -60,6 +57,7 @@ class UniqueFields(NamedTuple):
         if values is None:
             return None
         name = self.scope + key_text(values)
+        # The name of a guard is a partition key, and values of several fields may be longer together.
         if len(name.encode()) <= limits.PARTITION_KEY_BYTES:
             return name
         return f"{self.scope}sha256:{hashlib.sha256(name.encode()).hexdigest()}"

@@ -117,10 +117,13 @@ class Validation(Generic[M]):
             OperationError: the instance was read from a part of its item.
         """
         names = unvalidated(item, use)
+        # RESPELLED marks an instance whose stored key has a spelling of its own; no field was assigned by that.
         if names and (assigned := names - RESPELLED):
             self._validate(item, assigned, self.judged)
             mark_validated(item)
         elif self.judged:
+            # First all of them by type in one call, as they are: encoding each value costs more, and values are nearly
+            # always fine.
             doubtful = self.judged if self._refuses(item.__dict__) else self._judged_by_code
             if doubtful:
                 self._validate(item, frozenset(), doubtful)
@@ -146,6 +149,7 @@ class Validation(Generic[M]):
         values, extra = item.__dict__, item.__pydantic_extra__ or {}
         names = {name for name in assigned if name in values and name in self._fields}
         names.update(name for name in judged if name in values and not isinstance(values[name], IMMUTABLE))
+        # A model validator needs the whole item, and so does an undeclared attribute with a type of its own.
         whole = self._has_validators or not assigned.isdisjoint(extra)
         if not (names or whole):
             return
@@ -162,6 +166,7 @@ class Validation(Generic[M]):
         except ValidationError as error:
             raise self._refused(item, error) from error
         if assigned:
+            # A value that was only judged stays as it is, and so do fields that validators of others gave anew.
             kept = {name for name in found if name in names or self._constraints[name] is Constraint.CODE} - assigned
             self._take(item, {name: found[name] for name in found if name not in kept}, raw)
             if extra and more:
@@ -224,6 +229,7 @@ class Validation(Generic[M]):
         found = self._validators.get(names)
         if found is None:
             if len(self._validators) >= _KEPT:
+                # A program assigns a few sets of fields; one that assigns any would else keep a validator for each.
                 self._validators.clear()
             found = self._validators[names] = fields_validator(self._model, names)
         return found

@@ -38,21 +38,21 @@ class _CursorSize(NamedTuple):
     """The largest cursor that is accepted, so that decoding a forged one costs next to nothing."""
 
     length: int
-    """Of the text."""
+    """The most characters of the text."""
     inflated: int
-    """Bytes of what it holds. Positions are much alike, so that this can be many times the text."""
+    """The most bytes after decompression. Positions are much alike, so that this can be many times the text."""
     remedy: str = ""
-    """What to do where the positions take more."""
+    """The remedy if the positions take more."""
 
 
 _POSITION: Final = _CursorSize(16 * 2**10, 64 * 2**10)
-"""Of one position, whatever its key; most take a hundredth of it."""
+"""For one position, whatever its key; most take a hundredth of it."""
 _POSITIONS: Final = _CursorSize(
     4 * 2**10, 64 * 2**10, "ask for fewer partitions at a time, or read it with `async for`, which needs no cursor"
 )
-"""Of the positions of several queries."""
+"""For the positions of several queries."""
 _CHECKPOINT: Final = _CursorSize(256 * 2**10, 2**20, "scan in fewer segments")
-"""Of a checkpoint: 64 positions, each with the longest key of a table. It is no client that keeps it."""
+"""For a checkpoint: 64 positions, each with the longest key of a table. The program itself keeps it, no client."""
 
 
 def encode_cursor(position: WireKey, binding: str, secret: bytes | None) -> str:
@@ -128,6 +128,7 @@ def decode_positions(
     """
     state = _verified(cursor, binding, secret, _CHECKPOINT if checkpoint else _POSITIONS)
     try:
+        # Without a secret anybody can write this text, so every part of it is checked before it is used.
         found, begun = state["total"], operator.index(state["begun"])
         at = {int(number): position for number, position in state["at"].items()}
         fits = all(
@@ -268,6 +269,8 @@ def side_of_range(plan: Plan, position: WireKey) -> int:
     Returns:
         -1 for a position before the first item of the range in the order of the query, 0 inside, 1 behind the last.
     """
+    # A multi-attribute key has one condition for each attribute; the first that the position does not meet decides,
+    # since the items are sorted by that attribute first.
     side = next((side for each in plan.sort_conditions if (side := _side(each, position))), 0)
     return -side if plan.descending else side
 
@@ -305,6 +308,7 @@ def binding_of(spec: ReadSpec, table: str, route: Route) -> str:
         table: the full table name.
     """
     index = route.index.name if route.index is not None else None
+    # The shape, not the values: a feed asks for "older than now" on every page, and its cursor must stay good.
     filters = sorted(map(shape_of, route.filters))  # their order in where() does not matter
     direction = (spec.segment or ("segments" if spec.segments else "scan")) if spec.scan else spec.descending
     bound: tuple[Any, ...] = (
@@ -317,6 +321,7 @@ def binding_of(spec: ReadSpec, table: str, route: Route) -> str:
     )
     if route.asked:  # what was asked of the parts of a key, and which of several values a position belongs to
         bound = (*bound, sorted(map(shape_of, route.asked)), route.alternatives)
+    # In a shared table the same conditions through another model read other items.
     shares = definition_of(spec.model).kinds is not None
     return repr((*bound, spec.name) if shares else bound)
 

@@ -29,6 +29,7 @@ def expired(definition: Definition[Any], now: int) -> Condition | None:
     expiry = definition.expiry
     if expiry is None:
         return None
+    # DynamoDB deletes expired items days later, and lets them be read and written until then.
     return Comparison("<", definition.path(expiry.name), Value(encode_any(now)))
 
 
@@ -82,6 +83,7 @@ def not_stored(definition: Definition[Any], now: int | None = None) -> Condition
     Args:
         now: the time of day in epoch seconds, by which an expired item counts as none where the model hides them.
     """
+    # The condition is evaluated on the one item with the whole key, so that one of its attributes is enough.
     absent = Function("attribute_not_exists", definition.path(definition.key_fields()[0].name))
     gone = None if now is None else expired(definition, now)
     return absent if gone is None else absent | gone

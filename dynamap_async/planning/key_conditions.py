@@ -94,6 +94,7 @@ def merge_conditions(name: str, found: Sequence[Condition]) -> Condition:
     conditions = distinct(found)
     if len(conditions) > 1 and all(map(is_equality, conditions)):
         return In(path_and_constants(conditions[0])[0], ())
+    # Sorted, so that each pair has to be matched in one order only: "<" and "<=" come before ">" and ">=".
     match sorted(conditions, key=lambda each: each.comparator if isinstance(each, Comparison) else ""):
         case [only]:
             return only
@@ -137,6 +138,7 @@ def distinct_values(condition: PartitionCondition) -> PartitionCondition:
     """Return a membership without repeated values."""
     if isinstance(condition, Comparison):
         return condition
+    # By order_key, because 1 and 1.0 are the same key: two queries would return its items twice.
     distinct: dict[object, Value] = {}
     for value in condition.values:
         distinct.setdefault(order_key(value.stored), value)

@@ -53,6 +53,7 @@ class _Bounds:
 
     def _only(self, values: list[AttributeValue] | None) -> None:
         if values is not None:
+            # Two conditions on the field leave the values that both allow.
             known = values if self.values is None else self.values
             self.values = [each for each in known if each in values]
 
@@ -100,14 +101,17 @@ def queries_by_table(
         tables = spec.tables or _tables_of(periods, (*conditions, *plain_keys(route, definition)))
         parts += [(table.named(names.full(name)), route) for name in tables]
     empty = not parts
+    # A plan needs a query all the same, for explain() to show.
     if empty:  # no value lies in a period, so that nothing is sent
         parts = [(table, routes[0])]
     if spec.descending:
+        # With a limit the tables are read in turn, so the latest period has to come first.
         parts.reverse()
     check_number_of_queries(len(parts), f"{spec.name} between the ends of {periods.field.name}")
     _check_segments(spec, parts)
     read = tuple(dict.fromkeys(part.name for part, _ in parts))
     sort = routes[0].keys.sort
+    # Whole tables can be read one after the other only if all items of one come before those of the next.
     ordered = spec.scan or (bool(sort) and sort[0].name == periods.field.stored and periods.is_ordered)
     return TableQueries(tuple(parts), read, in_turn=ordered and len(routes) == 1, empty=empty)
 
@@ -128,6 +132,7 @@ def _tables_of(periods: Periods, conditions: Iterable[Condition]) -> list[str]:
     if bounds.values is not None:
         names = periods.names(map(periods.decoded, bounds.values))
     elif not periods.is_ordered or bounds.low is None or bounds.high is None:
+        # An open range names no last table; and not every form that a program stores times in sorts as they do.
         raise _unbounded(periods, spelled, bounds)
     else:
         low, high = (periods.decoded(bound[0]) for bound in (bounds.low, bounds.high))

@@ -141,7 +141,7 @@ class Plan:
     projection: tuple[str, ...] | None
     """The fields that are read; None for all."""
     hazards: tuple[str, ...]
-    """What may surprise."""
+    """What may surprise, one sentence each."""
     body: Body
     """The request of the first page; of a plan that is carried out, without its Limit."""
     queries: int = 1
@@ -245,6 +245,7 @@ def hazards_of(
             "each item is fetched and paid for once more, as it is then: it may have changed and no longer meet the "
             "conditions; one that is gone is left out"
         )
+    # Asking for a consistent read of one is refused by DynamoDB.
     if index is not None and not index.kind.reads_like_table:
         hazards.append("a global index is eventually consistent: it may not show the latest writes yet")
     if index is not None and optional:

@@ -26,9 +26,9 @@ from dynamap_async.planning.read_spec import ReadSpec
 from dynamap_async.planning.reading import Reading, plan_uncached
 
 _NEW: Final = object()
-"""Stands for a shape that was never met."""
+"""Marks a shape that is not in the cache."""
 _LEAST_BYTES: Final = 4_000
-"""What a shape takes, and its plan, besides what is sent."""
+"""The memory of a shape and its plan, without the rendered members."""
 
 
 def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
@@ -52,6 +52,7 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
     if isinstance(cached, _CachedPlan) and (reading := cached.filled(spec, context, values)) is not None:
         return reading
     reading = plan_uncached(spec, context, counting=counting)
+    # A shape that cannot be cached is kept as None, so that it is not tried again.
     if cached is _NEW:
         made = _cacheable(reading, spec, values)
         definition.compiled.keep(shape, made, _LEAST_BYTES if made is None else _LEAST_BYTES + made.members.kept_bytes)
@@ -60,12 +61,16 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
 
 def _shape(spec: ReadSpec, definition: Definition[Any], *, counting: bool) -> tuple[Hashable, Values] | None:
     """Return what a plan depends on, and the values that are filled in; None for a query that is not cached."""
+    # For collections, checkpoints, shared tables, hidden expired items, periods, and keys that are not plain, the
+    # planner makes conditions of its own, which depend on values and on the time.
     if spec.models or spec.checkpoint is not None or not definition.reads_plainly:
         return None
     try:
         shape, values = shape_and_values(spec.conditions)
     except KeyError:
+        # A path with steps that the program gave, such as a list index: there may be any number of such shapes.
         return None
+    # As in conditions: there may be any number of list positions and map keys.
     if spec.selected is not None and any(path.has_given_steps for path in spec.selected):
         return None
     selected = None if spec.selected is None else tuple([(path, path.spelled) for path in spec.selected])
@@ -152,6 +157,7 @@ def _cacheable(reading: Reading[Any], spec: ReadSpec, values: Values) -> _Cached
         partition=partition,
         sort=sort,
         filters=filters,
+        # Only these can be refused for their value: a key is never empty, and at most 2,048 or 1,024 bytes long.
         key_values=(*_key_values(route.partition, "partition", values), *_key_values(route.sort, "sort", values)),
         members=RenderedMembers.of({**reading.plan.body, "TableName": table}, values),
     )
@@ -159,6 +165,8 @@ def _cacheable(reading: Reading[Any], spec: ReadSpec, values: Values) -> _Cached
 
 def _numbers(conditions: Sequence[Condition], among: Sequence[Condition]) -> tuple[int, ...] | None:
     """Return the positions of conditions among those of a query; None if one is not among them."""
+    # By identity: the planner passes on the program's own objects, and an equal one of its own making would stand for
+    # another place.
     numbers = {id(condition): number for number, condition in enumerate(among)}
     found = [numbers.get(id(condition)) for condition in conditions]
     return None if None in found else tuple([number for number in found if number is not None])

@@ -51,7 +51,7 @@ class _KeyBuilder:
     """Builds the key condition for one key, and records which conditions it answers."""
 
     conditions: Sequence[Condition]
-    """What must hold."""
+    """The conditions of the query."""
     definitions: Sequence[Definition[Any]]
     """The models that are read."""
     partition: list[PartitionCondition] = field(default_factory=list[PartitionCondition])
@@ -79,11 +79,13 @@ class _KeyBuilder:
             self.partition.append(distinct_values(equality))
             self._use(*answered_by(equality, found))
             return True
+        # No condition on the key itself: conditions on the fields that it is made of may give its value.
         key = templated_key(self.definitions, attribute)
         selected = None if key is None else key.partition(self.conditions)
         if key is None or selected is None:
             return False
         equalities = [each for each in selected.conditions if isinstance(each, Comparison)]
+        # By form, not by how many values there are: the choice of a route must not depend on data.
         if any(isinstance(each, In) for each in selected.part_conditions):
             values = tuple(each.right for each in equalities if isinstance(each.right, Value))
             self.partition.append(In(key.path, values))
@@ -96,6 +98,8 @@ class _KeyBuilder:
     def add_sort(self, keys: KeySchema) -> None:
         """Add conditions on the sort key, as far as DynamoDB takes them."""
         constants: list[Condition] = []
+        # An is_in on the partition key's parts makes a query for each value already; the sort key has the value's own
+        # in each.
         expanded = [each for each in self.asked if isinstance(each, In)]
         for attribute in keys.sort:
             found = [
@@ -118,6 +122,7 @@ class _KeyBuilder:
             else:  # a constant counts only where a condition on what follows it needs it
                 constants += selected.conditions
                 continue
+            # DynamoDB takes equalities on the first attributes of a sort key, and a range on the last one named only.
             if not is_equality(self.sort[-1]):
                 return
             constants = []
@@ -151,6 +156,7 @@ class _KeyBuilder:
             hazards.append(f"{paths} is constant, and nothing else is asked of the key: all that it holds is read")
         for key, selected in self.sort_ranges:
             own = [each for each in self.sort if attribute_of(each) == key.path.attribute] if selected is None else []
+            # An equality on the sort key leaves no order to warn of.
             if not any(map(is_equality, own)):
                 hazards += _order_hazards(key, 0 if selected is None else selected.fixed_parts)
             if own:
@@ -199,6 +205,8 @@ def match_key(
         ExpressionError: a condition is on a field that only the key holds, and the key does not answer it.
     """
     builder = _KeyBuilder(conditions, definitions)
+    # An item without the index key is not in the index, so a query through it could miss items that meet the
+    # conditions.
     met = None if index is None else conditions_of_members(definitions, keys.names, conditions)
     if index is not None and met is None and not forced:
         return None
@@ -227,6 +235,7 @@ def _check_stored(route: Route, definitions: Sequence[Definition[Any]]) -> None:
     """Raise ExpressionError for a filter on a field that is stored in a key only, or that a model does not have."""
     for condition in route.filters:
         for path in paths_in(condition):
+            # Of an attribute that no model declares nothing is known; DynamoDB checks it as it is stored.
             for definition in definitions if path.is_declared else ():
                 plan = field_of(definition, path.attribute)
                 problem, name = None, definition.model.__name__
@@ -314,6 +323,8 @@ def choose_route(
     sharded = sharded_keys(definitions)
     routes: list[Route] = []
     refusals: list[tuple[str, _Refusal]] = []
+    # Each candidate may refuse the conditions for a reason of its own. The reasons are told only if no candidate is
+    # left.
     for index in candidates:
         try:
             keys = table.keys if index is None else index.keys
@@ -339,6 +350,7 @@ def choose_route(
     ranked = [((*route.rank, required.needs_completion(table, route.index)), route) for route in routes]
     ranked.sort(key=itemgetter(0))  # sorting is stable: declaration order decides ties
     best = [route for rank, route in ranked if rank == ranked[0][0]]
+    # They would give different orders. Without sort conditions no order was asked for, and the first is taken.
     if any(_sort_names(route) != _sort_names(best[0]) for route in best):
         names = [route.index.name for route in best if route.index is not None]
         raise AmbiguousIndexError(
@@ -359,6 +371,8 @@ def _check(table: TableSchema, route: Route, required: Requirements) -> None:
         raise too_many_queries_error(route.name, route.queries)
     for condition in route.filters:
         for path in paths_in(condition):
+            # A filter of Query may not name key attributes of what is queried; DynamoDB refuses it with a
+            # ValidationException.
             if path.attribute in route.keys.names:
                 raise OperationError(
                     f"({condition}) cannot be checked: {path} is part of the key of {route.name}, and DynamoDB filters "
@@ -378,6 +392,7 @@ def _no_route(
     refusals: Sequence[tuple[str, _Refusal]],
     definitions: Sequence[Definition[Any]],
 ) -> _Refusal:
+    # All are refused for reasons of one kind, and the first, as a rule the table's, says it.
     if len({type(refusal) for _, refusal in refusals}) == 1:
         return refusals[0][1]
     if refusals:

@@ -56,6 +56,7 @@ class Requirements:
                 f"the index {index.name!r} is global, and cannot be read consistently; drop .consistent(), or read "
                 "the table"
             )
+        # DynamoDB does not refuse such a filter: the attribute counts as absent, and the query returns nothing.
         filtered = [path.attribute for condition in filters for path in paths_in(condition)]
         missing = [name for name in dict.fromkeys(filtered) if not table.projects(index, name)]
         if missing:
@@ -65,6 +66,7 @@ class Requirements:
                 ", so a filter on it would find nothing; project it into the index, or query another index or the "
                 "table",
             )
+        # Whole items are fetched by key then, with every attribute that the checks below look for.
         if self.needs_completion(table, index):
             return
         if self.expiry is not None and not self.sees_expiry(table, index):
@@ -110,6 +112,7 @@ class Requirements:
     def _missing(self, table: TableSchema, index: IndexSchema) -> list[str]:
         if index.projection.type == "ALL":
             return []
+        # The table's keys are in every index, whatever it projects.
         held = {*index.projection.attributes, *index.keys.names, *table.keys.names}
         return [name for name in dict.fromkeys(self.attributes) if name not in held]
 
@@ -135,12 +138,13 @@ class Completion:
     now: Callable[[], int] | None
     """The time of day in whole epoch seconds, by which items are expired; None where these are read too."""
     keeps: Callable[[WireItem], bool] | None = None
-    """Tells whether an item is of a model that is asked for, where the index entry does not."""
+    """Returns whether an item is of a model that is asked for, where the index entry does not tell."""
     names: TableNames = TableNames()
     """The names of tables; asked for where there is one table per period."""
 
     def request(self, entry: WireItem) -> Request:
         """Return the request of an entry's item. Many of them together become a BatchGetItem."""
+        # An index entry always has the table's key.
         key = {name: entry[name] for name in self.table.keys.names}
         table = self.table.name
         if self.definition.periods is not None:
@@ -153,6 +157,7 @@ class Completion:
         """Return the item of an answer; None where it was deleted, is hidden, or is of another model."""
         item: WireItem | None = answer.get("Item")
         expiry = None if self.now is None else self.definition.expiry
+        # The entry may be older than the item: a global index is eventually consistent.
         if item is None or (expiry is not None and self.now and is_expired(item, expiry.stored, self.now())):
             return None
         return item if self.keeps is None or self.keeps(item) else None

@@ -103,6 +103,8 @@ class ReadSpec:
         table = definitions[0].require_table("queried")
         if definitions[0].kinds is None:
             return table
+        # An item without a key attribute of the index is not in the index: a query through it would miss all items of
+        # that model.
         known = [each.field_names.keys() for each in definitions]
         indexes = [each for each in table.indexes if all(set(each.keys.names) <= names for names in known)]
         return replace(table, indexes=tuple(indexes))
@@ -115,6 +117,7 @@ class ReadSpec:
         Raises:
             ExpressionError: one is no condition, or is not about each of the models.
         """
+        # A scan has no key condition, so that what only a key stores cannot be answered at all.
         if not self.models and self.scan:
             return own_conditions(self.model, conditions)
         for given in conditions:
@@ -230,6 +233,8 @@ class ReadSpec:
         mine = definition_of(owner)
         field = mine.fields[mine.field_names[path.attribute]]
         for model in self.models:
+            # A part of a key needs no attribute of that name in the other model: both keys have it at the same
+            # position.
             if path.attribute in definition_of(model).field_names or not (
                 is_same_part_of_key(mine, path.attribute, definition_of(model))
             ):

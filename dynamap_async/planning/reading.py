@@ -73,7 +73,7 @@ class Reading(Generic[ItemT]):
     keys: tuple[KeySchema, ...] = ()
     """The keys that these are of: the table's and the index's."""
     binding: Callable[[], str] = field(default=str, repr=False)
-    """Tells what identifies the query, for cursors; worked out only where one is made or read."""
+    """Returns what identifies the query; called only where a cursor is made or read."""
     cursor_secret: bytes | None = field(default=None, repr=False)
     """Signs cursors."""
     segments: int | None = None
@@ -83,11 +83,11 @@ class Reading(Generic[ItemT]):
     begin: Positions | None = None
     """Where the parts go on; None for the beginning."""
     answer_filter: AnswerFilter | None = None
-    """What takes expired items out of an answer, where DynamoDB's filter cannot."""
+    """Removes expired items, and items of other models, from an answer, where DynamoDB's filter cannot."""
     missing: Callable[[ResourceNotFoundError], Body] | None = None
-    """What answers for a table that does not exist, where there is one per period."""
+    """Answers for a table that does not exist, where there is one per period."""
     completion: Completion | None = None
-    """What fetches the whole items of an index that does not hold them."""
+    """Fetches the whole items of an index that does not hold them."""
     drops_few: bool = False
     """Whether the filter only looks for items of other models, where hardly any are."""
     route: Route | None = field(default=None, repr=False)
@@ -102,6 +102,7 @@ class Reading(Generic[ItemT]):
         """Return one of the parts."""
         if self.branches:
             return replace(self, plan=self.branches[number], branches=())
+        # The parts of a scan differ in the number of their segment alone.
         return replace(self, plan=replace(self.plan, body={**self.plan.body, "Segment": number}), segments=None)
 
     @property
@@ -200,6 +201,7 @@ class Reading(Generic[ItemT]):
         at: dict[int, WireKey | None] = {}
         for number, position in found.at.items():
             plan = self.branches[number]
+            # The cursor leaves the partition keys out: the query names them, and many of them would make it long.
             whole = None if position is None else {**position, **partition_of(plan)}
             side = 0 if whole is None else side_of_range(plan, whole)
             if side <= 0:
@@ -229,14 +231,18 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     completed = required.needs_completion(table, route.index)
     selection = select_kinds(definitions, sees_unknown=spec.sees_unknown)
     by_kind = filter_kinds(selection, route, scan=spec.scan, sees_kind=required.sees_kind(table, route.index))
+    # Then the filter on the kind is a safeguard: a limit can be sent as it is, and a plan does not warn of dropped
+    # items.
     drops_few = not spec.scan and not route.filters and is_own_namespace(route, definitions)
     # A query, other than a scan, does not filter by the key that it goes through.
     by_expiry = filter_expired(definition, context.now(), () if spec.scan else route.keys.names)
     if spec.with_expired or (completed and not required.sees_expiry(table, route.index)):
         by_expiry = ExpiryFilter()  # of a completed read, whole items are looked at when they are there
     route = replace_fields(by_kind.route, drops_few=drops_few and by_expiry == ExpiryFilter())
+    # What DynamoDB cannot filter by, a key attribute of the query, is looked at when the answer is here.
     answer_filter = both_filters(by_expiry.answer_filter, by_kind.answer_filter)
     told_by_keys = ((by_expiry.attribute, "expired items"), (by_kind.attribute, "items of other models"))
+    # An is_in on a partition key takes a query for each value: DynamoDB's key condition has no IN and no OR.
     branches = [replace_fields(each, filters=(*each.filters, *by_expiry.filters)) for each in route.single_queries()]
     key_names = tuple(dict.fromkeys((*table.keys.names, *route.keys.names)))
     completion = None
@@ -245,6 +251,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
         completion = Completion(definition, table, spec.consistent, now, by_kind.keeps, context.tables)
     left_out = tuple((name, what) for name, what in told_by_keys if name is not None)
     kind_attribute = None if selection is None else selection.table.attribute
+    # Answers are filtered here by the kind then, so it has to be projected.
     fetched = key_names if by_kind.answer_filter is None or kind_attribute is None else (*key_names, kind_attribute)
     queries = queries_by_table(spec, table, context.tables, conditions, branches)
     plans = [_plan(spec, part, each, fetched, left_out, completion, counting=counting) for part, each in queries.parts]
@@ -256,6 +263,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
         page_size=spec.page_size,
         key_names=key_names,
         keys=(table.keys, route.keys),
+        # Most reads never make a cursor, so what it is bound to is computed when one does.
         binding=lambda: binding_of(spec, " ".join(queries.names), route),
         cursor_secret=context.cursor_secret,
         segments=spec.segments,
@@ -330,6 +338,7 @@ def _plan(
     filter_condition = conjunction(route.filters)
     if filter_condition is not None:
         body["FilterExpression"] = render_condition(filter_condition, placeholders)
+    # COUNT answers without items, so it cannot be used where some of them are left out here.
     if counting and not left_out:
         body["Select"] = "COUNT"
     elif (wanted := spec.projected_paths(route.index, completed=completion is not None, counting=counting)) is not None:
@@ -380,6 +389,7 @@ def _of_older_items(spec: ReadSpec, definition: Definition[Any]) -> Iterator[str
     model, upgrades = definition.model, definition.items.upgrades
     if upgrades is None or not upgrades.older_exist:
         return
+    # An upgrade runs when an item is read; conditions and projections are DynamoDB's, which sees what is stored.
     named = {path.attribute for condition in spec.conditions for path in paths_in(condition)}
     selected = {path.attribute for path in spec.selected or ()}
     if left := sorted(filter(upgrades.may_change, selected)):

@@ -61,13 +61,12 @@ def keep_invalid(decode: DecodeItems) -> DecodeItems:
             return decode(items)
         except ItemValidationError as error:
             outcomes = each_outcome(error, items)
-            return [_invalid(each) if isinstance(each, ItemValidationError) else each for each in outcomes]
+            return [
+                InvalidItem(each.key, each.item, each) if isinstance(each, ItemValidationError) else each
+                for each in outcomes
+            ]
 
     return decoded
-
-
-def _invalid(failure: ItemValidationError) -> InvalidItem:
-    return InvalidItem(failure.key, failure.item, failure)
 
 
 Steps: TypeAlias = tuple[str | int, ...]
@@ -233,6 +232,7 @@ def checked_target(model: type[Model], target: object) -> type[BaseModel]:
             f"into({target!r}) needs a Pydantic model whose fields are named like fields of {model.__name__}; for "
             "plain values write .select(...)"
         )
+    # A class that names another one defined below it is completed when it is used first.
     if not target.__pydantic_complete__:
         target.model_rebuild()
     if not target.model_fields:
@@ -315,6 +315,7 @@ class TargetDecoder:
                     continue
                 except Exception:  # noqa: BLE001, S110 - the field's own way to read it says what is wrong
                     pass
+            # Slower, but it knows defaults, and its error names the field.
             values[name] = self._selection.value(item, place)
         return values
 
@@ -355,9 +356,6 @@ class Grouped:
 
     ``Grouped(page.items)[Order]`` is a list of orders, empty where there is none; that of a base class has the items
     of its subclasses too.
-
-    Args:
-        items: instances, in any order.
     """
 
     __slots__ = ("items",)

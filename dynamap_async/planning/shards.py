@@ -64,6 +64,7 @@ def _numbers(sharding: Sharding, known: Mapping[str, Sequence[AttributeValue]]) 
     names = [name for each in sharding.sources for name in (each.attribute, each.key) if name is not None]
     names = [name for name in names if name in known]
     choices = [known[name] for name in names]
+    # More combinations than queries are sent together: all shards then, instead of a hash for each.
     if math.prod(map(len, choices)) > MAX_QUERIES:
         return range(sharding.total)
     items = [dict(zip(names, values, strict=True)) for values in product(*choices)]
@@ -219,5 +220,6 @@ def _beginning(condition: Condition, path: Path, key: ShardedKey, prefix: str) -
     """Return the condition that a plain key begins with a prefix, which may look like a shard number itself."""
     head, mark, _ = prefix.rpartition("#")
     stored = key.all_stored_values({"S": head}) if mark and None not in key.shardings else ()
+    # "a#0" also begins "a#01", which is how the plain key "a" is stored in shard 1 and which does not begin with it.
     mistaken = tuple(each for each in stored if each.stored.get("S", "").startswith(prefix))
     return And((condition, Not(In(path, mistaken)))) if mistaken else condition

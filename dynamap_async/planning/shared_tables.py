@@ -126,7 +126,7 @@ class KindFilter:
     answer_filter: AnswerFilter | None = None
     """What is done with each answer where the kind is in a key, which DynamoDB does not filter by."""
     keeps: Keeps | None = None
-    """Tells of a whole item that completes an index entry whether it is given out, where the entry does not."""
+    """Returns whether a whole item is kept that completes an index entry without its kind."""
     attribute: str | None = None
     """The stored name of the key attribute by which answers are filtered."""
 
@@ -143,6 +143,7 @@ def select_kinds(definitions: Sequence[Definition[Any]], *, sees_unknown: bool) 
     wanted = tuple(dict.fromkeys(kind for each in definitions for kind in each.family))
     if not sees_unknown:
         return KindSelection(kinds.table, kinds.model, wanted)
+    # Unknown kinds cannot be listed, so the known ones that are not wanted are excluded instead.
     others = tuple(kind for kind in kinds.table.models if kind not in wanted)
     return KindSelection(kinds.table, kinds.model, others, excluded=True)
 
@@ -156,11 +157,13 @@ def filter_kinds(selection: KindSelection | None, route: Route, *, scan: bool, s
     """
     if selection is None or not selection.kinds:
         return KindFilter(route)
+    # Index entries without the kind are completed from the table, and looked at then.
     if not sees_kind:
         return KindFilter(route, keeps=selection.keeps)
     if selection.table.tells_by_keys:
         return _filter_by_keys(selection, route, () if scan else route.keys.names)
     condition = selection.condition
+    # A filter of Query may not name a key attribute; a filter of Scan may.
     if scan or selection.table.attribute not in route.keys.names:
         return KindFilter(replace(route, filters=(*route.filters, condition)))
     if _key_decides_kind(selection, route):
@@ -268,6 +271,7 @@ def own_conditions(
     for kind, model in kinds.family.items():
         if model is by_key or (has_marker and isinstance(kind, str)):
             condition = condition_of(definition_of(model))
+            # Models of a family that ask for the same share one condition, so that the expression stays short.
             same = next((others for other, others in asked if other == condition), None)
             if same is None:
                 asked.append((condition, same := []))
@@ -322,6 +326,8 @@ def check_written_by_key(definition: Definition[Any], *, deletes: bool) -> None:
         return
     own = {each.name for each in definition.uniques}
     for member in subclass_definitions(definition):
+        # A write by key does not read the item: the guards of a subclass's unique values would stay behind, and its
+        # version would not count up.
         kept = [each.name for each in member.uniques if each.name not in own]
         if member.version is not None and definition.version is None and not deletes:
             kept.append(member.version.name)
@@ -355,6 +361,7 @@ def is_own_namespace(route: Route, definitions: Sequence[Definition[Any]]) -> bo
     others = _other_models(definitions)
     if others and any(_is_in_none_of(attribute.name, others) for attribute in route.keys.attributes):
         return True
+    # Its part of one key attribute is enough: what other models write there lies elsewhere.
     for attribute, condition in zip(route.keys.attributes, route.key_conditions, strict=False):
         key = templated_key(definitions, attribute.name)
         namespace = None if key is None else key.namespace
@@ -400,4 +407,5 @@ def _may_overlap(other: Definition[Any] | None, attribute: str, namespace: Condi
     begun, text = field.template.prefix({}), _text(namespace)
     if not field.template.parts:
         return begun == text if isinstance(namespace, Comparison) else begun.startswith(text)
+    # One beginning is part of the other, so a key may have both.
     return text.startswith(begun) or (begun.startswith(text) and not isinstance(namespace, Comparison))

@@ -207,6 +207,7 @@ def _key_range(
     complete = len(equalities) == len(template.parts)
     if whole and not complete:
         return None
+    # Only the first part that is not fixed can have a range: behind it, keys are sorted by its values first.
     next_part = None if complete else _next_part_range(model, template.parts[len(equalities)], conditions)
     if not (complete or equalities or next_part):
         return None
@@ -258,6 +259,7 @@ def _closed(
             return tuple(found)
         [text] = values
         begun += part.before + text
+        # A text without a fixed width ends where its separator stands, and only then is it known to be whole.
         end = "" if part.format.width is not None else part.closing
         if not part.format.lossy and (end or part.format.width is not None):
             found.append(_Closed(condition, begun + end))
@@ -303,10 +305,13 @@ def _range(model: ModelTemplate, part: TemplatePart, found: Sequence[Condition])
     asked = tuple(condition for condition, (low, high) in ends if low or high)
     if not (asked and part.format.sorts):
         return None
+    # What follows the part in the key can sort before characters of its values, so that a range in the key is not
+    # exactly the range of the values.
     if not part.closes:
         return _rough_range(model, part, asked, ends) if part.watched and part.escaping is None else None
     lows = [_bound(model, part, low, up=True) for _, (low, _) in ends if low is not None]
     highs = [_bound(model, part, high, up=False) for _, (_, high) in ends if high is not None]
+    # Compared as bytes, since that is how DynamoDB sorts text.
     low = max(lows, key=lambda each: (each.text, not each.inclusive), default=_OPEN)
     high = min(highs, key=lambda each: (each.text, each.inclusive), default=_OPEN)
     if any(each.impossible for each in (*lows, *highs)):
@@ -475,6 +480,7 @@ class TemplatedKey:
         known = [last for last in lasts if last is not None]
         if not all(texts) or len(known) < len(lasts):
             return None
+        # One range around all beginnings; keys of other models may lie between, and are filtered.
         return Between(self.path, Value({"S": min(texts, key=str.encode)}), Value({"S": max(known, key=str.encode)}))
 
     def part_number(self, condition: Condition) -> int | None:
@@ -498,6 +504,7 @@ class TemplatedKey:
             found.append(selected)
         for model, selected in zip(self.models, found, strict=True):
             if selected.conditions != found[0].conditions:
+                # The models' constants differ, so no key value has the items of both; another key may.
                 if not found[0].used_parts:
                     return None
                 raise OperationError(
@@ -545,6 +552,7 @@ class TemplatedKey:
         texts = [_known_prefix(selected) for selected in found]
         if None not in texts:
             text = _common_prefix([each for each in texts if each is not None])
+            # Longer than what all keys have in common anyway, so that it narrows what is read.
             if len(text) > len(_common_prefix([model.template.prefix({}) for model in self.models])):
                 return _begins_with(self.path, text)
         ends = [_first_and_last_key(condition) for selected in found for condition in selected.conditions]
@@ -567,7 +575,8 @@ def templated_key(definitions: Sequence[Definition[Any]], attribute: str) -> Tem
     if all(definition.computed is None for definition in definitions):
         return None
     models: list[ModelTemplate] = []
-    path = _path(definitions, attribute)
+    first = definitions[0]
+    path = first.path(first.field_names[attribute]) if attribute in first.field_names else None
     for definition in _definitions_read(definitions):
         field = field_of(definition, attribute)
         if path is None or field is None or field.template is None:
@@ -609,6 +618,8 @@ def conditions_of_members(
                 for condition in conditions
                 if attribute_of(condition) == field.stored
             ]
+            # The conditions allow only values with which an item has the key; otherwise some of what they ask for is
+            # not in the index.
             told = any(values and all(value in allowed for value in values) for _, values in found)
             if not told and key not in named:
                 return None
@@ -641,11 +652,6 @@ def _values_of(condition: Condition) -> list[AttributeValue]:
             return [value.stored for value in values]
         case _:
             return []
-
-
-def _path(definitions: Sequence[Definition[Any]], attribute: str) -> Path | None:
-    first = definitions[0]
-    return first.path(first.field_names[attribute]) if attribute in first.field_names else None
 
 
 def field_of(definition: Definition[Any], attribute: str) -> FieldPlan | None:

@@ -50,10 +50,12 @@ class OnDemand:
     @property
     def warm(self) -> dict[str, int]:
         """The declared warm throughput over that which every new table has, in wire form."""
+        # Warm throughput never falls, so that less than a new table has means nothing.
         return {member: units for member, units in self._declared(_WARM).items() if units > NEW_WARM[member]}
 
     def to_wire(self) -> dict[str, dict[str, int]]:
         """Return the members of CreateTable, or of an index in it; a missing maximum stands for none."""
+        # -1 removes a maximum with UpdateTable; a new table has none.
         maxima = {member: units for member, units in self.maxima.items() if units != NO_MAXIMUM}
         members = {"OnDemandThroughput": maxima, "WarmThroughput": self.warm}
         return {name: units for name, units in members.items() if units}

@@ -37,7 +37,7 @@ class TableSchema:
     throughput: Throughput | None = None
     """Provisioned capacity; None makes an on-demand table."""
     settings: TableSettings = TableSettings()
-    """What else it has."""
+    """Its other settings."""
 
     def index(self, name: str) -> IndexSchema:
         """Return the index of that name; raises KeyError if there is none."""
@@ -78,6 +78,7 @@ class TableSchema:
             index.projection.type == "ALL"
             or attribute in index.projection.attributes
             or attribute in index.keys.names
+            # Every index holds the table's key.
             or attribute in self.keys.names
         )
 
@@ -124,6 +125,7 @@ def _faults(schema: TableSchema) -> Iterator[str]:
     for what, name in named:
         if not is_name(name):
             yield f"the {what} name {name!r} is not one that DynamoDB takes; use {NAME_RULE}"
+    # As given: a program without type checker may name any type.
     types: dict[str, object] = {**schema.attribute_types}
     included = [name for index in schema.indexes for name in index.projection.attributes]
     expiry = [] if schema.ttl_attribute is None else [schema.ttl_attribute]

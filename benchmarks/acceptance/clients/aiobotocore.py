@@ -17,7 +17,6 @@ class Aiobotocore(Client):
     distributions = ("aiobotocore", "botocore", "aiohttp")
 
     async def open(self) -> None:
-        """Create a client."""
         self._context = get_session().create_client(
             "dynamodb",
             region_name="eu-west-1",
@@ -30,7 +29,6 @@ class Aiobotocore(Client):
         self._table = SHELVED if self._shelved else TABLE
 
     async def close(self) -> None:
-        """Close it."""
         await self._context.__aexit__(None, None, None)
 
     async def load(self, names: list[str], *, background: bool) -> None:
@@ -52,15 +50,12 @@ class Aiobotocore(Client):
             left = answer["UnprocessedItems"].get(self._table, [])
 
     async def get(self, name: str) -> object:
-        """GetItem."""
         return await self._client.get_item(TableName=self._table, Key=wire_key(name))
 
     async def put(self, name: str) -> object:
-        """PutItem."""
         return await self._client.put_item(TableName=self._table, Item=wire_item(name))
 
     async def count(self, name: str) -> object:
-        """UpdateItem."""
         return await self._client.update_item(
             TableName=TABLE,
             Key=wire_key(name),
@@ -69,8 +64,6 @@ class Aiobotocore(Client):
         )
 
     async def scan(self, segments: int) -> None:
-        """A paginator for each segment."""
-
         async def read(segment: int) -> None:
             pages = self._client.get_paginator("scan").paginate(
                 TableName=TABLE, Segment=segment, TotalSegments=segments, Limit=100

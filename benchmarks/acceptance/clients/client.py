@@ -5,20 +5,19 @@ from typing import ClassVar
 
 
 class Client(ABC):
-    """One library, with its default retries."""
+    """One library, with its default retries.
+
+    Args:
+        endpoint: of the simulated table.
+        policy: how this library gets to know the limit; the others have no such choice.
+        writers: how many bulk writers work side by side, for libraries whose writer sends one request at a time.
+        shelved: whether the table with an index is used, in which what is loaded in the background has entries.
+    """
 
     distributions: ClassVar[tuple[str, ...]]
     """What is installed for it, for the versions in the results."""
 
     def __init__(self, endpoint: str, *, policy: str, writers: int, shelved: bool = False) -> None:
-        """Keep the settings.
-
-        Args:
-            endpoint: of the simulated table.
-            policy: how this library gets to know the limit; the others have no such choice.
-            writers: how many bulk writers work side by side, for libraries whose writer sends one request at a time.
-            shelved: whether the table with an index is used, in which what is loaded in the background has entries.
-        """
         self._endpoint = endpoint
         self._policy = policy
         self._writers = writers

@@ -40,44 +40,37 @@ class Ours(Client):
         )
 
     async def close(self) -> None:
-        """Leave it."""
         await self._session.close()
 
     def _post(self, name: str, shelf: str | None = None) -> Post:
         return Shelved(**plain_item(name), shelf=shelf) if self._shelved else Post(**plain_item(name))
 
     async def load(self, names: list[str], *, background: bool) -> None:
-        """`put_many`, in a scope of its own."""
+        """Call `put_many`, in a scope of its own."""
         priority = Priority.BACKGROUND if background else Priority.INTERACTIVE
         async with self._session.scope("load", priority=priority):
             await self._session.put_many(self._post(name, shelf_of(name) if background else None) for name in names)
 
     async def get(self, name: str) -> object:
-        """`find`."""
         return await self._session.find(Shelved if self._shelved else Post, name, sort_key())
 
     async def put(self, name: str) -> object:
-        """`put`."""
         return await self._session.put(self._post(name))
 
     async def count(self, name: str) -> object:
-        """`update`."""
         return await self._session.update(Post, name, sort_key()).add(Post.likes, 1).returning("nothing")
 
     async def scan(self, segments: int) -> None:
-        """A scan in a scope of its own."""
         async with self._session.scope("scan", priority=Priority.BACKGROUND):
             async for _ in self._session.scan(Post).segments(segments).page_size(100):
                 pass
 
     def unpaced(self) -> "Ours":
-        """Return one with a session that does not pace."""
         return Ours(self._endpoint, policy="unpaced", writers=self._writers, shelved=self._shelved)
 
     async def usage(self, tasks: int, operations: int) -> dict[str, float]:
-        """`session.usage`, with what is estimated."""
+        """Call `session.usage`, with what is estimated."""
         return await counting.used(self._session, tasks, operations)
 
     async def spend_budgets(self) -> None:
-        """A fresh session for each."""
         await counting.spend_budgets(self._made)

@@ -17,7 +17,6 @@ class Pydynox(Client):
     distributions = ("pydynox",)
 
     async def open(self) -> None:
-        """Make the default client."""
         self._client = DynamoDBClient(
             region="eu-west-1", access_key="AKIAEXAMPLE", secret_key="secret", endpoint_url=self._endpoint
         )
@@ -27,7 +26,6 @@ class Pydynox(Client):
         """It has nothing to close."""
 
     async def load(self, names: list[str], *, background: bool) -> None:
-        """One batch writer for each part of the items."""
         async with asyncio.TaskGroup() as group:
             for part in chunks(names, -(-len(names) // self._writers)):
                 group.create_task(self._write(part))
@@ -38,9 +36,7 @@ class Pydynox(Client):
                 batch.put({**plain_item(name), "posted_at": stored_instant(0)})
 
     async def get(self, name: str) -> object:
-        """`Model.get`."""
         return await Post.get(user_id=name, posted_at=stored_instant(0))
 
     async def put(self, name: str) -> object:
-        """`save` as a PutItem."""
         return await Post(**plain_item(name)).save(full_replace=True)

@@ -23,19 +23,17 @@ class Pynamodb(Client):
     distributions = ("pynamodb", "botocore")
 
     async def open(self) -> None:
-        """Point the model to the server."""
         Post.Meta.host = self._endpoint
         self._threads = ThreadPoolExecutor(11)
 
     async def close(self) -> None:
-        """End the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _in_thread(self, call: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)
 
     async def load(self, names: list[str], *, background: bool) -> None:
-        """`Model.batch_write`, which gives up soon; beside handlers the load goes on with what it has not tried."""
+        """Call `Model.batch_write`, which gives up soon; beside handlers, load what it has not tried."""
         waiting = iter(names)
 
         def write() -> None:
@@ -51,8 +49,6 @@ class Pynamodb(Client):
                     raise
 
     async def get(self, name: str) -> object:
-        """`Model.get`."""
-
         def read() -> object:
             try:
                 return Post.get(name, sort_key())
@@ -62,5 +58,4 @@ class Pynamodb(Client):
         return await self._in_thread(read)
 
     async def put(self, name: str) -> object:
-        """`save`."""
         return await self._in_thread(_post(name).save)

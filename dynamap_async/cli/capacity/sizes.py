@@ -50,6 +50,7 @@ def measure(content: bytes) -> tuple[int, str]:
         ValueError: it is no JSON, no object, or nothing that DynamoDB would store.
     """
     try:
+        # As Decimal, because a float could change the digits that DynamoDB counts.
         item = json.loads(content, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"this is not JSON: {error}; give one item as a JSON object") from error
@@ -108,6 +109,7 @@ def _refuse_unstorable_set(value: AttributeValue, tag: str, members: list[Any]) 
             raise DecodeError(
                 f"{tag} value {abbreviate(members)} is malformed: expected strings, got {abbreviate(member)}"
             )
+    # DynamoDB refuses duplicates in a set; decoding would only drop them.
     if len(decode_any(value)) < len(members):
         raise DecodeError(f"{tag} value {abbreviate(members)} is malformed: a set contains each member once")
 

@@ -154,6 +154,7 @@ def check_items(
     from dynamap_async.generate import check_items as differences_of
     from dynamap_async.models import Table
 
+    # Where `dynamap generate models --out models.py` writes them.
     modules = place.models or ("models.py",)
     catalog = load_catalog(modules, place.folder)
     found = catalog.find(model)

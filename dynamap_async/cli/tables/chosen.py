@@ -43,6 +43,7 @@ def choose(place: Place, names: list[str], period: str | None, *, all_periods: b
     catalog = load_catalog(place.models, place.folder)
     named = [catalog.find(name) for name in names]
     declared = catalog.sharing(named) if names else catalog.all
+    # Which tables such a model has is known only with a period.
     periodical = [each for each in declared if periods_of(each) is not None]
     if period is not None or all_periods:
         option = "--all-periods" if period is None else f"--period {period}"
@@ -77,6 +78,7 @@ async def described(place: Place, chosen: Chosen) -> "TableDescription":
 def _value(model: Declared, text: str) -> Any:
     field = periods_of(model).field
     try:
+        # Pydantic parses dates, times and numbers as it does for the model.
         return TypeAdapter(field.annotation).validate_python(text)
     except ValidationError as error:
         problem = error.errors()[0]["msg"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dynamap_async.tables import IndexReport
 
 _BYTES_PER_UNIT: Final = 8192
-"""How much a read unit reads of a table, where reads may be of what was a moment ago."""
+"""The bytes that a read unit reads with eventual consistency."""
 
 
 @goes_to_tables()

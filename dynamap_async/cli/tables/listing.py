@@ -48,6 +48,7 @@ async def tables(
     catalog = load_catalog(place.models, place.folder) if place.models else Catalog(())
     async with place.session(full_names=every) as session:
         names = await session.tables.names()
+        # One request for each, sent together: DynamoDB lists names alone.
         described = await session.gather(*[_described(session, name) for name in names])
     found = dict(zip(names, described, strict=True))
     owners = owners_of(catalog.all, names, place.names)
@@ -59,6 +60,7 @@ async def tables(
         show_rows(_HEADINGS, [_line(name, each, models[name]) for name, each in found.items()])
     hidden = f" with the prefix {place.prefix}; --all lists the others, too" if place.prefix and not every else ""
     tell(f"{number_of(len(names), 'table')}{hidden}")
+    # Nothing says which tables of a model with one for each period should be there.
     declared = (place.names.full(schema_of(each).name) for each in catalog.all if periods_of(each) is None)
     if missing := [name for name in dict.fromkeys(declared) if name not in found]:
         tell(f"declared, and not there: {', '.join(missing)}; `dynamap plan` shows what would make them")
@@ -101,6 +103,7 @@ async def describe(
         _show_program(place, chosen)
         return
     async with place.session() as session:
+        # The plan finds the differences; without sampled pages it reads no item.
         made = await session.tables.plan(*chosen.declared, sample_pages=0, period=chosen.period)
         [name, *_] = made.seen
         found = await session.tables.describe_name(name) if made.seen[name] else None

@@ -60,6 +60,7 @@ class ProgressLines:
         began = min(self._since.values())
         waited = ", ".join(step + self._filled.get(step, "") for step in self._since)
         line = f"waiting since {duration(self._now() - began)}: {waited}"
+        # Cut off, since a line that wraps could not be written over.
         self._write(line[: get_terminal_size().columns - 1] if self._over else line, stays=not self._over)
 
     @asynccontextmanager

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from pydantic import BaseModel, model_validator
 from pydantic.fields import FieldInfo
@@ -135,6 +135,7 @@ def complete(item: BaseModel, computed: Computed, *, keep: bool) -> None:
     """
     values, given = vars(item), item.__pydantic_fields_set__
     for name in computed.templates:
+        # A key that the program did not set itself came from a stored item or a copy, and was computed before.
         held = values.get(name, UNASSIGNED)
         if held is not UNASSIGNED and (keep or name not in given):
             given.discard(name)
@@ -146,6 +147,7 @@ def complete(item: BaseModel, computed: Computed, *, keep: bool) -> None:
         if made is not UNASSIGNED:
             values[name] = made
         elif held is UNASSIGNED:
+            # A part gets its value only when a session writes the item; until then the key has none either.
             values.pop(name, None)
 
 
@@ -163,7 +165,7 @@ def install(cls: type[Any], namespace: Mapping[str, Any], computed_of: Callable[
     copy: Callable[..., Any] = methods.model_copy
 
     def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807 - it becomes the class's own
-        computed, values = computed_of(self.__class__), _values(self)
+        computed, values = computed_of(self.__class__), cast("dict[str, Any]", vars(self))
         # Whatever validates the whole item again is not to judge the keys before they are computed.
         kept = reading() if self.model_config.get("validate_assignment") else nullcontext()
         if computed is None or not (name in computed.of_part or name in computed.templates):
@@ -187,11 +189,6 @@ def install(cls: type[Any], namespace: Mapping[str, Any], computed_of: Callable[
     type.__setattr__(cls, "model_copy", model_copy)
 
 
-def _values(item: Any) -> dict[str, Any]:
-    values: dict[str, Any] = item.__dict__
-    return values
-
-
 def _assigned(item: BaseModel, computed: Computed, name: str, assign: Callable[[], None]) -> None:
     values = vars(item)
     before = values.get(name, UNASSIGNED)
@@ -202,6 +199,7 @@ def _assigned(item: BaseModel, computed: Computed, name: str, assign: Callable[[
     try:
         values.update(computed.after(values, (name,)))
     except BaseException:
+        # No key can be made of the assigned part, and the instance must not disagree with its own key.
         if before is UNASSIGNED:
             values.pop(name, None)
         else:
@@ -251,6 +249,7 @@ def computed_of(
         _check(model, fields, fields[name], template)
     unstored = {plan.name: _source(model, fields, plan) or plan.name for plan in fields.values() if not plan.is_stored}
     for attribute, index in indexes.items():
+        # DynamoDB can index and project attributes only.
         for name in (*index.partition_fields, *index.sort_fields, *getattr(index.projection, "attributes", ())):
             if name in unstored:
                 problem = f"names {name}, which is not stored by itself; name {unstored[name]}, or drop stored=False"
@@ -315,6 +314,8 @@ def _coarser(part: TemplatePart, field: FieldPlan) -> str | None:
     if part.format.label != "datetime":
         return None
     try:
+        # A time that goes through the attribute loses the units that are not stored; the key must not have more than
+        # that.
         kept = field.converter.decode(field.converter.encode(_TIME))
     except (EncodeError, *DECODE_ERRORS):
         return None
@@ -340,6 +341,7 @@ def _source(model: type[BaseModel], fields: Mapping[str, FieldPlan], part: Field
     if part.role is not Role.ATTRIBUTE or part.template is not None or part.assigned is not None:
         raise fault(model.__name__, "is a key, or a field that the session sets, and must be stored; drop stored=False")
     holding = [plan for plan in fields.values() if plan.template is not None and part.name in plan.template.names]
+    # The table's own key first: every item has it, and every index projects it.
     for plan in sorted(holding, key=lambda each: each.role not in _KEYS):
         if not plan.nullable and plan.template is not None and part.name in plan.template.readable:
             return plan.name

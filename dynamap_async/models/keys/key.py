@@ -205,6 +205,7 @@ def _key_encoder(field: FieldPlan, number: int) -> Callable[[Any], AttributeValu
     is_text = encode is encode_text
 
     def encode_and_check(value: Any) -> AttributeValue:
+        # ASCII of this length fits a sort key and a partition key, so the bytes need not be counted.
         if is_text and type(value) is str and 0 < len(value) <= SORT_KEY_BYTES and value.isascii():
             return {"S": value}
         stored = encode(value)
@@ -230,6 +231,7 @@ def _hashable(attributes: Sequence[KeyAttribute]) -> HashableKey:
     parts = [(each.name, each.type) for each in attributes]
 
     def of_any(item: Any) -> Hashable:
+        # Canonical, because 1 and 1.0 are one key to DynamoDB.
         return tuple([canonical(kind, item[name][kind]) for name, kind in parts])
 
     return of_any
@@ -242,6 +244,7 @@ def _identity(attributes: Sequence[KeyAttribute]) -> Identity:
 
         def identity_of_texts(table: str, item: Any) -> str:
             partition, sort = item[first]["S"], item[second]["S"]
+            # Each value with its length, as no separator keeps ("ab", "c") from ("a", "bc").
             return f"{table}\0{len(partition) + 1}:S{partition}\0{len(sort) + 1}:S{sort}"
 
         return identity_of_texts

@@ -73,6 +73,7 @@ class Calendar:
             return int(value)
         value = self.exactly(value)
         if isinstance(value, datetime):
+            # Names of tables are written in UTC, whatever zone a value has.
             value = value.astimezone(UTC)
         if self.unit == "year":
             return int(value.year)
@@ -149,6 +150,8 @@ class Periods:
         samples = _NUMBERS if self.calendar.unit == "number" else days_or_times
         encode = self.field.converter.encode
         try:
+            # Nothing says whether a form of the user's own keeps the order, so values are tried that most unordered
+            # forms get wrong.
             stored = [order_key(encode(sample)) for sample in samples]
         except EncodeError:
             return False
@@ -188,6 +191,7 @@ class Periods:
         calendar = self.calendar
         assert calendar is not None, f"{self.field.name} has no order of periods"  # noqa: S101 - the caller looked
         try:
+            # An exclusive bound at the first moment of a period leaves that period out.
             low = low if low_inclusive else low + calendar.tick
             high = high if high_inclusive else high - calendar.tick
         except OverflowError:
@@ -262,6 +266,7 @@ def _calendar(made: KeyTemplate, field: FieldPlan) -> Calendar | None:
         return None
     if form.label in ("datetime", "date"):
         unit = _UNITS.get(form.width or 0)
+        # Without a unit each datetime would be a table of its own.
         if unit is None:
             raise PatternError(
                 f"cannot make table names from {field.name} without a unit; write {{{field.name}:year}}, "
@@ -281,6 +286,7 @@ def _key(model: str, pattern: str, field: FieldPlan, fields: Mapping[str, FieldP
     """Return the field of the table's key that tells the period."""
     keys = [each for each in fields.values() if each.stored in table.keys.names]
     for key in keys:
+        # Only from the key can get and delete know the table of an item.
         if key is field or (key.template is not None and field.name in key.template.readable):
             return key
     cut = next((each for each in keys if each.template is not None and field.name in each.template.names), None)

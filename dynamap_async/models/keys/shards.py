@@ -101,6 +101,7 @@ class Sharding(NamedTuple):
             found = None
         if found is None:
             return tuple(range(self.total))
+        # While the number of shards changes, an item is where the old number or the new one says.
         return tuple(dict.fromkeys(found % count for count in reversed(self.counts)))
 
     def _digest(self, item: Mapping[str, AttributeValue]) -> int | None:
@@ -180,6 +181,7 @@ class ShardedKeys:
     def placed(self, sharding: Sharding, value: AttributeValue, plain: Mapping[str, AttributeValue]) -> AttributeValue:
         """Return one key in the form that an item with these plain attributes has; errors are those of ``added``."""
         try:
+            # An empty key would become valid with the shard's number behind it.
             check_key_value(value, "partition")
             number = sharding.number(plain)
             if number is None:
@@ -201,6 +203,7 @@ class ShardedKeys:
         keys = [sharding for attribute, sharding in self.of.items() if attribute in item]
         found = {**item, **{each.attribute: each.plain(item[each.attribute]) for each in keys}}
         for each in keys:
+            # Only the table's key is looked up through one shard; queries through an index ask all of them.
             if each.of_table:
                 each.check_place(found, item[each.attribute])
         return found
@@ -272,6 +275,8 @@ def _sharding(
         )
     by: object = declared.by
     if by is None:
+        # Whatever else identifies the item: whoever knows its key can calculate the shard, and items of one key spread
+        # evenly.
         names = table.keys.names[1:] if of_table else table.keys.names
         by_stored = {plan.stored: plan for plan in fields.values()}
         sources = tuple(ShardSource(by_stored[each].name, each) for each in names)
@@ -345,6 +350,7 @@ def _source(
     sort = next(plan for plan in fields.values() if plan.stored == table.keys.names[1])
     if found.name == sort.name:
         return ShardSource(found.name, found.stored)
+    # A get knows the sort key, and nothing else of the item to calculate the shard from.
     if sort.template is None or found.name not in sort.template.readable:
         raise fault(
             model.__name__,

@@ -111,6 +111,7 @@ def _in_one_form(model: type[BaseModel], field: FieldPlan) -> bool:
     """Return whether no two stored forms of a key read as the same value."""
     if _runs_code(model) or constraint_of(model, field.name) > Constraint.DECLARED:
         return False
+    # A validator or constraint that changes text reads two stored texts as one value.
     annotation, more = unwrap(field.annotation, through_aliases=False)
     metadata = (*more, *model.__pydantic_fields__[field.name].metadata)
     changes = (each for each in metadata if isinstance(each, StringConstraints))

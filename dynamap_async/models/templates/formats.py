@@ -86,8 +86,10 @@ def _places(picture: str, *, digits: str = "0123456789") -> tuple[str, ...]:
 
 
 _FORM: Final = re.compile(r"(?P<sign>\+?)0(?P<width>[1-9]\d*)(?:\.(?P<decimals>[1-9]\d*))?(?P<kind>[df]?)")
+# DynamoDB's exponents go from -130 to 125; shifted, all of them have three digits without a sign.
 _EXPONENT_SHIFT: Final = 500
 _EXACT: Final = Context(prec=200)
+# Nine's complement turns the order of digits around, as the order of negative numbers is.
 _COMPLEMENTS: Final = str.maketrans("0123456789", "9876543210")
 
 
@@ -110,6 +112,7 @@ def number_format(kind: type[Any], form: str) -> PartFormat:
             alphabet="-0123456789" if kind is int else "-.0123456789",
         )
     if form == "ordered":
+        # The sign, three digits of the exponent, and all digits that DynamoDB keeps.
         width = 1 + 3 + NUMBER_DIGITS
         return PartFormat(
             label=kind.__name__,
@@ -124,6 +127,7 @@ def number_format(kind: type[Any], form: str) -> PartFormat:
 def _padded(kind: type[Any], form: str) -> PartFormat:
     found = _FORM.fullmatch(form)
     decimals = int(found["decimals"] or 0) if found else 0
+    # A form with decimals for an int, or without them for another number, could not write every value.
     if found is None or (kind is int) != (not decimals) or found["kind"] not in ("", "f" if decimals else "d"):
         example = "06d, +07d" if kind is int else "09.2f, +010.2f"
         raise PatternError(
@@ -172,6 +176,7 @@ def _pad(value: float | Decimal, form: str, digits: int, decimals: int, *, signe
     limit = 10**digits
     if not -limit <= scaled < limit:
         raise EncodeError(f"{abbreviate(value)} does not fit into the form {form!r}; make the form wider")
+    # Shifted by the limit, negative numbers begin with 0, the others with 1, and both sort as they count.
     text = f"{scaled + limit:0{digits + 1}d}" if signed else f"{scaled:0{digits}d}"
     return f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text
 
@@ -196,6 +201,7 @@ def _unpad(kind: type[Any], text: str, digits: int, decimals: int, *, signed: bo
 def _ordered(text: str) -> str:
     number = Decimal(text)
     if not number:
+        # Zero has no exponent. It stands before the smallest positive number, whose exponent is written as 370.
         return "1" + "0" * (3 + NUMBER_DIGITS)
     digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
     body = f"{number.adjusted() + _EXPONENT_SHIFT:03d}{digits.ljust(NUMBER_DIGITS, '0')}"
@@ -293,6 +299,7 @@ def _of_pattern(kind: type[Any], pattern: TimePattern, *, lossy: bool) -> PartFo
 
 def _datetimes(unit: str) -> PartFormat:
     if not unit:
+        # Always in UTC and with six decimals, so that texts sort as the times do.
         picture = _PICTURE + "Z"
         return PartFormat(
             label="datetime", write=_instant_text, read=parse_instant, width=len(picture), places=_places(picture)
@@ -320,6 +327,7 @@ def _instant_text(value: Any) -> str:
 
 
 def _date_text(value: Any, *, end: int) -> str:
+    # A datetime is a date to Python, but would lose its time here.
     if not isinstance(value, date) or isinstance(value, datetime):
         raise refusal("date", value)
     return date.isoformat(value)[:end]
@@ -456,6 +464,7 @@ def _text(form: str) -> PartFormat:
 def _checked_text(value: Any) -> str:
     if not isinstance(value, str):
         raise refusal("str", value)
+    # The str() of a text enum's member names the member; the key holds its value.
     return value.value if isinstance(value, Enum) else value
 
 
@@ -494,6 +503,7 @@ def _closed(label: str, values: Mapping[Any, Any], form: str, *, enum: type[Enum
         except (ValueError, LookupError, TypeError):
             raise refusal(label, value) from None
 
+    # Upper or lower case can make one text of two values.
     lossy = len(read) < len(texts)
     return PartFormat(
         label=label,

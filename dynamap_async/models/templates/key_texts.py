@@ -251,10 +251,12 @@ _StatePair: TypeAlias = tuple[int, int, bool]
 def _common(one: Iterable[Piece], other: Iterable[Piece]) -> str | None:
     first, second = _Automaton(one), _Automaton(other)
     steps = chain.from_iterable((*first.steps, *second.steps))
+    # All characters that no step names take the same steps, so one of them is tried for all.
     named = frozenset(chain.from_iterable(step.characters for step in steps))
     unnamed = next(each for each in chain("xyz", map(chr, count(ord("a")))) if each not in named)
     letters = sorted({*named, unnamed}, key=lambda each: (each != "x", each != "1", not each.isalnum(), each))
     origins: dict[_StatePair, tuple[_StatePair, str] | None] = {(0, 0, False): None}
+    # Breadth first, over pairs of states: the first pair at both ends has the shortest text.
     waiting = deque(origins)
     while waiting:
         place = waiting.popleft()
@@ -270,6 +272,7 @@ def _common(one: Iterable[Piece], other: Iterable[Piece]) -> str | None:
         for following, letter in found:
             if following not in origins:
                 origins[following] = (place, letter)
+                # A step without a character makes the text no longer, so that it goes first.
                 (waiting.append if letter else waiting.appendleft)(following)
     return None
 

@@ -24,9 +24,11 @@ def just_after(text: str) -> str:
 
 def after_all(text: str) -> str | None:
     """Return the first text that sorts after all that begin with this one; None if there is none."""
+    # The greatest character has none behind it: the text without it is counted up instead.
     stem = text.rstrip(_LAST)
     if not stem:
         return None
+    # Surrogates are no characters that DynamoDB stores as text.
     following = ord(stem[-1]) + 1
     return stem[:-1] + chr(_SURROGATES.stop if following in _SURROGATES else following)
 
@@ -97,11 +99,13 @@ class TemplatePart(NamedTuple):
     def closes(self) -> bool:
         """Whether the text that follows in the key leaves the order of the part's values as it is."""
         form = self.format
+        # Texts of one width differ before anything that follows them, and nothing follows the end of the key.
         if form.width is not None or (self.last and not self.closing):
             return True
         if form.texts is not None:
             ordered = sorted(form.texts)
             return ordered == sorted(form.texts, key=lambda text: text + self.closing)
+        # NUL sorts below every other character, so that a shorter value stays before a longer one that begins with it.
         return self.closing == "\0" and self.escaping is None
 
     def text(self, value: Any) -> str:
@@ -133,6 +137,8 @@ class TemplatePart(NamedTuple):
         """Return the value of a text from a key; raises ValueError, LookupError or ArithmeticError."""
         plain = text if self.escaping is None or not self.format.free else self.escaping.plain(text)
         value = self.format.read(plain)
+        # Another program may write 7 where the form says 007. Read as 7, the item could not be found by the key that is
+        # written.
         if not self.format.lossy and self.format.write(value) != plain:
             raise ValueError(f"{text!r} is not how {self.format.label} is written")
         return value
@@ -289,6 +295,7 @@ class KeyTemplate(NamedTuple):
         first: str | None = start or None
         if low is not None:
             text = start + part.text(low) + part.closing
+            # Of several values with one text, an exclusive bound would leave out those that are above it.
             exact = low_inclusive or lossy
             first = text if exact else just_after(text) if ends else after_all(text)
         last = after_all(start) if start else None

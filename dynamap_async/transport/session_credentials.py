@@ -123,9 +123,17 @@ class SessionCredentials:
         return source._frozen_credentials  # noqa: SLF001 - get_frozen_credentials would refresh them now
 
     async def _refresh(self, source: Any) -> None:
+        held = cast("dict[str, Any]", source.__dict__)
+        before = held.copy()
         try:
             async with self._asking():
                 await source.get_frozen_credentials()
+        except ConfigurationError:
+            # A provider may give credentials that have expired already. aiobotocore takes them before it raises. Those
+            # from before may still be good.
+            if source.refresh_needed(0):
+                held.update(before)
+            raise
         finally:
             if source._expiry_time is not None:  # noqa: SLF001 - it is where nothing was ever fetched
                 left: float = source._seconds_remaining()  # noqa: SLF001

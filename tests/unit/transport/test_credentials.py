@@ -399,6 +399,28 @@ async def test_a_refresh_that_fails_ahead_of_time_is_nobodys_error_and_tried_lat
 
 
 @pytest.mark.asyncio
+async def test_a_refresh_ahead_of_time_that_brings_expired_credentials_leaves_the_good_ones():
+    provider = Provider(left=800, gives=-5)
+    assert await provider.asked(50) == "token-0"
+    assert provider.count == 1
+    assert await provider.after(399, 50) == "token-0"
+    assert provider.count == 1
+    provider.gives = 3600
+    await provider.after(2)
+    assert await provider.asked() == "token-2"
+
+
+@pytest.mark.asyncio
+async def test_credentials_that_have_expired_and_are_followed_by_such_are_an_error_each_time():
+    provider = Provider(left=-1, gives=-5)
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match="still expired"):
+            await provider.asked()
+    provider.gives = 3600
+    assert await provider.asked() == "token-3"
+
+
+@pytest.mark.asyncio
 async def test_credentials_that_have_expired_are_waited_for_and_their_failure_is_told():
     provider = Provider(left=-1, gives=3600)
     provider.fails = True

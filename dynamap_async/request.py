@@ -1,4 +1,4 @@
-"""The one value that crosses from the pure half of the library to the asynchronous half."""
+"""``Request``: the value that the pure half of the library hands to the asynchronous half."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 _EXACT: Final = Context(prec=40)  # the usual one rounds to 28 digits, and a number has up to 38
 
 AnswerFilter: TypeAlias = Callable[[Body], Body]
-"""Takes out of a page's answer what is not to be given out."""
+"""Removes from the answer of a page what callers are not to see."""
 
 
 # Not frozen, as all other values are: freezing costs each request 2 us (benchmarks: concurrent_gets_400, batch_get).
@@ -29,14 +29,14 @@ class Target:
     """Table and key in canonical form: equal for equal keys."""
 
     measured: int | Callable[[], int] = 0
-    """The size in bytes of what is written, or what measures it; 0 for reads and deletes."""
+    """The size in bytes of what is written, or a function that measures it; 0 for reads and deletes."""
 
     json_bytes: int = 0
     """The length of its JSON, where it is known: never less than its size."""
 
     @property
     def size_bytes(self) -> int:
-        """The size of what is written, as DynamoDB counts it. It is measured when it is asked for first."""
+        """The size of what is written, as DynamoDB counts it. It is measured on the first access."""
         measured = self.measured
         if not isinstance(measured, int):
             measured = self.measured = measured()
@@ -67,38 +67,42 @@ def canonical(tag: str, value: object) -> str:
 
 
 Reader: TypeAlias = Callable[[Sequence[WireItem]], Sequence[Any]]
-"""Makes instances of items, in order; raises if there is one of which it cannot."""
+"""Makes instances of items, in order; raises if one of the items cannot be decoded."""
 
 
 class SharedDecoding:
-    """Items of one answer, for callers who asked for one each and read them alike.
+    """The items of one answer that callers with the same reader have asked for, one each.
 
-    Whoever looks first reads all of them, at two thirds of what it costs one by one (benchmarks: concurrent_gets_400).
-    If one cannot be read, each caller reads its own, so that none learns of another's error.
+    The first caller who looks decodes all of them, at two thirds of what it costs one by one (benchmarks:
+    concurrent_gets_400). If one cannot be decoded, each caller decodes its own, so that none gets another's error.
     """
 
     __slots__ = ("_instances", "_items", "_reader")
 
     def __init__(self, reader: Reader) -> None:
-        """Create it without items, for one reader."""
+        """Create it without items.
+
+        Args:
+            reader: decodes the items.
+        """
         self._reader = reader
         self._items: list[WireItem] = []
         self._instances: list[Any] | None = None
 
     def add(self, item: WireItem) -> int:
-        """Take one more item, and return its number."""
+        """Add an item, and return its number."""
         self._items.append(item)
         return len(self._items) - 1
 
     def take(self, number: int, reader: Reader) -> Any:
-        """Return the instance of an item; None if the reader is another one, or it was taken, or cannot be made."""
+        """Return the instance of an item, once; None if the reader is another one, or the item cannot be decoded."""
         if reader is not self._reader:
             return None
         instances = self._instances
         if instances is None:
             try:
                 instances = list(self._reader(self._items))
-            except Exception:  # noqa: BLE001 - whatever it is, whose item it is gets it when it reads that alone
+            except Exception:  # noqa: BLE001 - the caller whose item it is gets the error when it decodes that alone
                 instances = [None] * len(self._items)
             self._instances, self._items = instances, []
         instance, instances[number] = instances[number], None
@@ -106,20 +110,24 @@ class SharedDecoding:
 
 
 class PartOfAnswer(dict[str, Any]):
-    """What an answer says of one of the requests that shared it, as if that one had travelled alone."""
+    """The part of a shared answer for one of its requests, as if that one had travelled alone."""
 
     __slots__ = ("_number", "_shared")
 
     _number: int
-    """The place of its item among those that are read at once."""
+    """The number of its item among those of the shared decoding."""
     _shared: SharedDecoding
 
     def read_with(self, shared: SharedDecoding) -> None:
-        """Let its item be read with those of others."""
+        """Have its item decoded together with those of others.
+
+        Args:
+            shared: decodes the items of all.
+        """
         self._shared, self._number = shared, shared.add(self["Item"])
 
     def instance(self, reader: Reader) -> Any:
-        """Return an instance of its item that nobody else has; None where the caller has to read the item."""
+        """Return an instance of its item that nobody else has; None if the caller has to decode the item."""
         try:
             shared = self._shared
         except AttributeError:
@@ -129,7 +137,7 @@ class PartOfAnswer(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class WriteId:
-    """The id that a write stores in its item: nobody else knows it, so an item that has it shows that it was done."""
+    """The id that a write stores in its item. Nobody else knows it, so it shows that the item was written."""
 
     attribute: str
     """The stored name of the attribute."""
@@ -137,10 +145,10 @@ class WriteId:
     value: AttributeValue
 
     parts: Callable[[WireItem], WireItem] | None = None
-    """Returns what of the item the answer to the write holds; None where that is all of it, or does not matter."""
+    """Returns the part of the item that the answer to the write holds; None if that is all of it, or not looked at."""
 
     def answer(self, item: WireItem | None) -> Body | None:
-        """Return the answer that the write would have got, of the stored item; None if the item does not show it."""
+        """Return the answer that the write would have got; None if the stored item does not show that it was done."""
         if item is None or item.get(self.attribute) != self.value:
             return None
         return {"Attributes": item if self.parts is None else self.parts(item)}
@@ -187,16 +195,16 @@ class Request:
     """For how long after the first sending that is so, where a client request token makes it so; None for always."""
 
     write_id: WriteId | None = None
-    """What the stored item shows of the write; None where the model has no such field."""
+    """The id by which the stored item shows that the write was done; None if the model has no field for it."""
 
     required: frozenset[str] = frozenset()
     """The attributes that each item of a page must have, or an update must bring back; an answer without is damaged."""
 
     unindexed: Callable[[], tuple[str, ...]] | None = None
-    """Tells in which global indexes the item that is put has no entry; None where that is not known."""
+    """Returns the global indexes in which the item that is put has no entry; None if that is not known."""
 
     reader: Reader | None = None
-    """Reads the item, together with others if they share an answer; None where the caller has to read it."""
+    """Decodes the item, together with others if they share an answer; None if the caller has to decode it."""
 
     service: Service = DYNAMODB
     """The service that it goes to."""
@@ -219,14 +227,14 @@ def about_tables(tables: Iterable[str]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """Where each part of a read in several parts (segments, or partitions) stands."""
+    """How far each part of a read in several parts (segments, or partitions) has come."""
 
     begun: int
-    """How many parts were begun; the others follow in order of their numbers."""
+    """How many parts were begun. The others follow in the order of their numbers."""
 
     at: dict[int, WireKey | None]
-    """The parts that were begun and not finished: number -> the position to go on after, None for the beginning."""
+    """The parts under way: number -> the key to go on after, None for the beginning."""
 
 
 Position: TypeAlias = WireKey | Positions
-"""Where a read stands: one that goes page by page, or one in several parts."""
+"""How far a read has come: one that goes page by page, or one in several parts."""

@@ -90,12 +90,12 @@ class Lease(EnteredByAsyncWith):
 
     @property
     def owner(self) -> str:
-        """Who this process is, as others are told."""
+        """The name of this holder, as others see it."""
         return self._owner
 
     @property
     def is_held(self) -> bool:
-        """Whether nobody else can have it yet, by the event loop's clock and by the session's: one may have stood."""
+        """Whether nobody else can have it yet, by the event loop's clock and the session's; one may have stood."""
         if self._renewed is None:
             return False
         now = self._now()
@@ -107,7 +107,7 @@ class Lease(EnteredByAsyncWith):
             raise lease_lost(self.name, "Nothing was sent")
 
     def condition(self) -> LeaseCheck:
-        """Return what a transaction demands that is to be refused once another process has the lease."""
+        """Return a check for transactions that are to be refused once another process has the lease."""
         return LeaseCheck(self.name, self.fence)
 
     async def __aenter__(self) -> Self:
@@ -206,7 +206,7 @@ class Lease(EnteredByAsyncWith):
                 return
 
     def _prolong(self) -> None:
-        """Let the block go on for as long as the lease is held."""
+        """Set the deadline of the block to when the lease runs out."""
         assert self._deadline is not None  # noqa: S101 - it was entered
         if not self._deadline.expired():
             until = asyncio.get_running_loop().time() if self._renewed is None else self._renewed[0] + self._seconds
@@ -216,16 +216,16 @@ class Lease(EnteredByAsyncWith):
 class LeasedTransport:
     """A transport that sends nothing unless a lease is held.
 
-    That is looked at last of all, when a request has waited for everything else, and again before it is sent another
-    time. It belongs to whoever opened the transport behind it.
+    That is checked last of all, after a request has waited for everything else, and again before each repetition.
+    Whoever opened the transport behind it closes that.
     """
 
     def __init__(self, transport: Transport, lease: Lease) -> None:
-        """Join them.
+        """Put a lease before a transport.
 
         Args:
-            transport: sends; it is open.
-            lease: what has to be held.
+            transport: an open transport.
+            lease: the lease that has to be held.
         """
         self._transport: Final = transport
         self._lease: Final = lease
@@ -239,7 +239,7 @@ class LeasedTransport:
         return self._transport.max_connections
 
     async def open(self) -> None:
-        """Nothing: it is open."""
+        """Do nothing: the transport behind it is open."""
 
     async def send(self, request: Request) -> Body:
         """Send the request if the lease is held.
@@ -248,7 +248,7 @@ class LeasedTransport:
             request: the operation with its body in wire form.
 
         Raises:
-            LeaseLostError: it is not; nothing was sent.
+            LeaseLostError: it is not held; nothing was sent.
             ServiceError: DynamoDB answered with an error.
             TransportError: no usable answer arrived.
         """
@@ -256,4 +256,4 @@ class LeasedTransport:
         return await self._transport.send(request)
 
     async def close(self) -> None:
-        """Nothing: others use the transport."""
+        """Do nothing: others use the transport behind it."""

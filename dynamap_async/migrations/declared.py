@@ -18,36 +18,36 @@ from dynamap_async.migrations.run import Migration
 from dynamap_async.session import Session
 
 MigrationFunction: TypeAlias = Callable[[Session, Migration], Coroutine[Any, Any, None]]
-"""What a migration is: it is given a session, and the run."""
+"""The function of a migration. It is called with a session and the run."""
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredMigration:
-    """A function that is to run once; ``@migration`` makes these."""
+    """A function that is to run once, as ``@migration`` declares it."""
 
     id: str
-    """Its name, by which it is recorded; migrations run in the order of their ids."""
+    """The name that it is recorded under. Migrations run in the order of their ids."""
     function: MigrationFunction
-    """What it does."""
+    """The function that migrates."""
     undo: MigrationFunction | None = None
-    """What takes it back; None where nothing does."""
+    """The function that takes the migration back; None if there is none."""
     fenced: bool = False
     """Whether each of its writes is checked by DynamoDB against the lease."""
 
     def __call__(self, session: Session, run: Migration) -> Coroutine[Any, Any, None]:
-        """Do it, as the function itself does.
+        """Call the function.
 
         Args:
-            session: what it reads and writes through.
-            run: the run.
+            session: the session to read and write with.
+            run: the run, which has the scans.
         """
         return self.function(session, run)
 
     @property
     def source_hash(self) -> str | None:
-        """A hash of the function's source, as text; None where its source is not to be had."""
+        """A hash of the function's source, as text; None if the source cannot be found."""
         try:
             source = inspect.getsource(self.function)
         except (OSError, TypeError):

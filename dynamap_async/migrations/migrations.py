@@ -36,14 +36,14 @@ from dynamap_async.migrations.run import Migration, ScanPlaces
 from dynamap_async.session import Session, runner_of, session_through, transport_of
 
 LEASE: Final = "migrations"
-"""The name of the lease that whoever runs migrations has."""
+"""The name of the lease under which migrations run."""
 _SHOWN: Final = 1_000
 """How many characters of an error are recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Holding:
-    """What a process has while it may run migrations."""
+    """The lease that a process holds while it runs migrations, with a session that needs it."""
 
     lease: Lease
     session: Session
@@ -64,7 +64,7 @@ class Migrations:
         waiting_for: Callable[[str], object] = lambda holder: None,
         progress: Callable[[Migration], object] = lambda run: None,
     ) -> None:
-        """Take the migrations; nothing is sent yet.
+        """Prepare to run migrations; nothing is sent yet.
 
         Args:
             session: an open session. Migrations run through another one like it, which counts and paces for itself.
@@ -88,7 +88,7 @@ class Migrations:
         self._progress: Final = progress
 
     async def status(self) -> tuple[MigrationStatus, ...]:
-        """Return what is known of each migration, in the order in which they run. Where no table is, all are pending.
+        """Return the status of each migration, in the order in which they run. Without the table, all are pending.
 
         Raises:
             ServiceError: DynamoDB refused the request.
@@ -111,7 +111,7 @@ class Migrations:
         return tuple(status_of(each.id, each.source_hash, record) for each, record in zip(declared, found, strict=True))
 
     async def run(self) -> tuple[MigrationStatus, ...]:
-        """Run each migration that is not over, in the order of their ids; return what is known of those then.
+        """Run each migration that is not over, in the order of their ids, and return the status of those then.
 
         One process at a time runs migrations. The library's own table is made if it does not exist.
 
@@ -136,7 +136,7 @@ class Migrations:
             return tuple([await self._status(each) for each in left])
 
     async def redo(self, name: str, /) -> MigrationStatus:
-        """Run one migration from its beginning, whatever is recorded of it; return what is known of it then.
+        """Run one migration from its beginning, whatever is recorded of it, and return its status then.
 
         Args:
             name: its id.
@@ -157,7 +157,7 @@ class Migrations:
             return await self._status(declared)
 
     async def mark(self, name: str, /) -> MigrationStatus:
-        """Record of one migration that it need not run; return what is known of it then.
+        """Record that one migration need not run, and return its status then.
 
         Args:
             name: its id.
@@ -178,7 +178,7 @@ class Migrations:
             return await self._status(declared)
 
     async def undo(self, name: str, /) -> MigrationStatus:
-        """Take one migration back with the function that it names for that; return what is known of it then.
+        """Take one migration back with its ``undo`` function, and return its status then.
 
         It counts as one that is to run again.
 
@@ -215,7 +215,7 @@ class Migrations:
 
     @asynccontextmanager
     async def _holding(self) -> AsyncGenerator[_Holding]:
-        """Have the lease, and a session that sends nothing without it."""
+        """Hold the lease, and yield a session that sends nothing without it."""
         await self._session.tables.create(MigrationRecord, if_missing=True)
         runner = runner_of(self._session)
         lease = Lease(
@@ -239,7 +239,7 @@ class Migrations:
         function: MigrationFunction | None = None,
         ends_as: RecordedState = "done",
     ) -> None:
-        """Run one migration, or what takes it back, and record that."""
+        """Run one migration, or the function that takes it back, and record the outcome."""
         record = await self._begun(declared, holding, anew=anew)
         taken = record.read_units, record.write_units
         fence = holding.lease.condition if declared.fenced else None
@@ -272,7 +272,7 @@ class Migrations:
         await self._end(record, holding, ends_as)
 
     async def _begun(self, declared: DeclaredMigration, holding: _Holding, *, anew: bool) -> MigrationRecord:
-        """Record that a migration begins, or goes on."""
+        """Record that a migration begins, or goes on after an earlier run."""
         before = (
             None if anew else await holding.session.find(MigrationRecord, record_key(declared.id), consistent_read=True)
         )
@@ -297,7 +297,7 @@ class Migrations:
         await self._put(record, holding)
 
     async def _put(self, record: MigrationRecord, holding: _Holding) -> None:
-        """Store a record, unless somebody with a later fence has written it."""
+        """Store a record, unless a process with a later fence has written it."""
         not_later = MigrationRecord.pk.missing() | (MigrationRecord.fence <= record.fence)
         try:
             await holding.session.without_hooks().put(record, where=not_later)
@@ -324,7 +324,7 @@ def _library_version() -> str:
 
 
 async def migrate(session: Session, *declared: DeclaredMigration) -> tuple[MigrationStatus, ...]:
-    """Run those of some migrations that are not over, as ``dynamap migrate`` does; for tests and programs.
+    """Run those of some migrations that are not over, as ``dynamap migrate`` does, from a test or a program.
 
     Args:
         session: an open session.

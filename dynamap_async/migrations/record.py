@@ -23,18 +23,18 @@ OVER: Final = frozenset(("done", "marked"))
 
 
 class ScanPlace(BaseModel):
-    """Where one scan of a migration stands."""
+    """How far one scan of a migration has come."""
 
     items: int = 0
     """How many items it has given."""
     checkpoint: str | None = None
-    """Where it goes on; None for the beginning."""
+    """The checkpoint to continue from; None for the beginning."""
     ended: bool = False
     """Whether it has given all."""
 
 
 class MigrationRecord(OwnItem, defer_build=True):
-    """What is stored of a migration."""
+    """The record of a migration, as it is stored."""
 
     fence: Attr[int]
     """The fence of whoever wrote it last."""
@@ -49,25 +49,25 @@ class MigrationRecord(OwnItem, defer_build=True):
     source: Attr[str | None] = attr(default=None)
     """A hash of the function's source."""
     read_units: Attr[float] = attr(default=0.0)
-    """Of all runs."""
+    """The units that all runs have taken."""
     write_units: Attr[float] = attr(default=0.0)
-    """Of all runs."""
+    """The units that all runs have taken."""
     scans: Attr[dict[str, ScanPlace]] = attr(default_factory=dict[str, ScanPlace])
     """Name of a scan -> where it stands."""
     error: Attr[str | None] = attr(default=None)
     """Why it failed."""
 
     def take_over(self, before: MigrationRecord) -> None:
-        """Go on where an earlier run has come to.
+        """Continue where an earlier run stopped.
 
         Args:
-            before: the record of that.
+            before: the record of that run.
         """
         self.scans = dict(before.scans)
         self.count(before.read_units, before.write_units)
 
     def count(self, read_units: float, write_units: float) -> None:
-        """Record what was taken.
+        """Record the units that were taken.
 
         Args:
             read_units: the read units of all runs.
@@ -76,12 +76,12 @@ class MigrationRecord(OwnItem, defer_build=True):
         self.read_units, self.write_units = read_units, write_units
 
     def end(self, state: RecordedState, at: datetime, error: str | None = None) -> None:
-        """Record an end.
+        """Record the end of a run.
 
         Args:
             state: how it ended.
-            at: when.
-            error: why it failed.
+            at: when it ended.
+            error: why it failed; None if it did not.
         """
         self.state, self.ended, self.error = state, at, error
         if state != "failed":  # whoever runs it once more begins anew
@@ -99,12 +99,12 @@ def record_key(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationStatus:
-    """What is known of a migration."""
+    """The status of a migration, by its record."""
 
     id: str
-    """Its id."""
+    """The id of the migration."""
     state: MigrationState
-    """How far it is."""
+    """Whether it ran, and how that ended."""
     changed: bool = False
     """Whether the source of its function is another than when it ran."""
     begun: datetime | None = None
@@ -126,7 +126,7 @@ class MigrationStatus:
 
     @property
     def is_over(self) -> bool:
-        """Whether it is not to run any more."""
+        """Whether it need not run any more."""
         return self.state in OVER
 
     def __str__(self) -> str:
@@ -138,12 +138,12 @@ class MigrationStatus:
 
 
 def status_of(name: str, source: str | None, record: MigrationRecord | None) -> MigrationStatus:
-    """Return what is known of a migration.
+    """Return the status of a migration.
 
     Args:
-        name: its id.
+        name: the id of the migration.
         source: the hash of its function's source, as it is now.
-        record: what is stored of it; None where nothing is.
+        record: its record; None if nothing is stored.
     """
     if record is None:
         return MigrationStatus(id=name, state="pending", items={})

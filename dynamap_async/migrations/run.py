@@ -23,7 +23,7 @@ STORED_SECONDS: Final = 5.0
 
 
 class ScanPlaces:
-    """Where the scans of one run stand, and who is told of that."""
+    """How far the scans of one run have come, with the functions that are told of it."""
 
     def __init__(
         self,
@@ -31,39 +31,39 @@ class ScanPlaces:
         store: Callable[[str, ScanPlace], Awaitable[None]],
         gave: Callable[[], object],
     ) -> None:
-        """Begin where an earlier run has come to.
+        """Continue from what an earlier run has stored.
 
         Args:
-            known: name of a scan -> where it stands.
-            store: stores where a scan stands.
+            known: name of a scan -> how far it has come.
+            store: stores how far a scan has come.
             gave: called after each item that a scan gives.
         """
         self._places: Final = {each: place.model_copy() for each, place in known.items()}
         self.store: Final = store
-        """Stores where a scan stands."""
+        """Stores how far a scan has come."""
         self.gave: Final = gave
-        """Is called after each item that a scan gives."""
+        """Called after each item that a scan gives."""
 
     @property
     def items(self) -> int:
-        """How many items all of them have given."""
+        """How many items all scans have given."""
         return sum(place.items for place in self._places.values())
 
     def of(self, scan: str) -> ScanPlace:
-        """Return where a scan stands, which that scan moves on."""
+        """Return the place of a scan, which the scan changes as it goes on."""
         return self._places.setdefault(scan, ScanPlace())
 
 
 class Migration:
-    """One run of a migration; its function is given it."""
+    """One run of a migration, which its function is called with."""
 
     def __init__(self, name: str, session: Session, places: ScanPlaces) -> None:
-        """Describe the run; ``Migrations`` makes these.
+        """Create a run, as ``Migrations`` does.
 
         Args:
             name: the id of the migration.
-            session: what it reads through.
-            places: where its scans stand.
+            session: the session that its scans read with.
+            places: how far its scans have come.
         """
         self.id: Final = name
         """The id of the migration."""
@@ -80,7 +80,7 @@ class Migration:
         return self._places.items
 
     def scan(self, model: type[M], /, *, name: str | None = None) -> MigrationScan[M]:
-        """Return a scan over the items of a model, for ``async for``; it goes on where an earlier run has come to.
+        """Return a scan over the items of a model, for ``async for``. It continues where an earlier run stopped.
 
         An item counts as done when the next one is asked for. How far it came is stored after every 1,000 items, or 5
         seconds, so that a run that was killed, or raised, repeats at most those: write what is done with an item so
@@ -88,7 +88,7 @@ class Migration:
 
         Args:
             model: the model.
-            name: what its place is stored under; by default the model's name. Two scans in one run need two names.
+            name: the name that its place is stored under, by default the model's. Two scans in a run need two names.
 
         Raises:
             OperationError: another scan of this run has the same name.
@@ -112,7 +112,7 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Whose scan one is."""
+    """The run and the name of a scan."""
 
     migration: str
     """The id of the migration."""
@@ -125,11 +125,11 @@ class MigrationScan(Generic[M]):
     """A scan of a migration, for ``async for``; each method returns another one. See ``Migration.scan``."""
 
     def __init__(self, origin: _Origin, scan: BoundScan[M], *, segments: int) -> None:
-        """Describe the scan; ``Migration.scan`` makes these.
+        """Create a scan, as ``Migration.scan`` does.
 
         Args:
-            origin: whose it is.
-            scan: what is read.
+            origin: the run and the name of the scan.
+            scan: the scan that reads the items.
             segments: how many parts of the table are read at the same time.
         """
         self._origin: Final = origin
@@ -137,7 +137,7 @@ class MigrationScan(Generic[M]):
         self._segments: Final = segments
 
     def where(self, *conditions: Condition) -> MigrationScan[M]:
-        """Return the scan of those items only that all conditions hold for.
+        """Return a scan of those items only that meet all conditions.
 
         Args:
             conditions: conditions on fields of the model.
@@ -148,7 +148,7 @@ class MigrationScan(Generic[M]):
         return MigrationScan(self._origin, self._scan.where(*conditions), segments=self._segments)
 
     def segments(self, number: int, /) -> MigrationScan[M]:
-        """Return the scan that reads several parts of the table at the same time.
+        """Return a scan that reads several parts of the table at the same time.
 
         Args:
             number: how many, from 1 on.
@@ -159,7 +159,7 @@ class MigrationScan(Generic[M]):
         return MigrationScan(self._origin, self._scan, segments=positive(number, "segments"))
 
     def page_size(self, number: int, /) -> MigrationScan[M]:
-        """Return the scan that reads at most so many items with one request.
+        """Return a scan that reads at most so many items with one request.
 
         Args:
             number: how many, from 1 on.
@@ -170,7 +170,7 @@ class MigrationScan(Generic[M]):
         return MigrationScan(self._origin, self._scan.page_size(number), segments=self._segments)
 
     def __aiter__(self) -> AsyncIterator[M]:
-        """Begin, where an earlier run has come to.
+        """Start the scan, or continue where an earlier run stopped.
 
         Raises:
             CursorError: an earlier run has asked for something else.
@@ -179,7 +179,7 @@ class MigrationScan(Generic[M]):
 
 
 class _Items(Generic[M]):
-    """The items of a scan of a migration, one by one."""
+    """The iterator over the items of a migration's scan."""
 
     def __init__(self, origin: _Origin, scan: BoundScan[M]) -> None:
         self._name: Final = origin.name
@@ -201,7 +201,7 @@ class _Items(Generic[M]):
         return self
 
     async def __anext__(self) -> M:
-        """Return the next item; the one before is done.
+        """Return the next item. The one before counts as done.
 
         Raises:
             LeaseLostError: another process runs the migration now.

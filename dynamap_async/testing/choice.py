@@ -13,7 +13,7 @@ from dynamap_async.testing.native_program import find_program
 
 
 def find_engine(*, models: Iterable[type[Model] | Table] = (), port: int = 0) -> Engine:
-    """Return the native engine where its program is installed here, and otherwise the embedded one; it does not run.
+    """Return the native engine if its program is installed here, otherwise the embedded one. It is not started.
 
     Args:
         models: models with a table, or tables, that are created when the engine is entered, under their own names.
@@ -46,7 +46,7 @@ def running_engine(choice: str) -> Generator[str]:
 
 
 def chosen_engine(choice: str) -> Engine | None:
-    """Return the chosen engine, not yet running; None where the choice is the URL of one that runs already.
+    """Return the chosen engine without starting it; None if the choice is the URL of one that runs already.
 
     Raises:
         ConfigurationError: as for ``running_engine``.

@@ -22,16 +22,16 @@ class FrozenClock:
         self.freeze(at)
 
     def __call__(self) -> float:
-        """Return the time that it shows, in epoch seconds."""
+        """Return the clock's time, in epoch seconds."""
         return time.time() if self._seconds is None else self._seconds
 
     @property
     def now(self) -> datetime:
-        """The time that it shows, in UTC."""
+        """The clock's time, in UTC."""
         return datetime.fromtimestamp(self(), UTC)
 
     def freeze(self, at: datetime | float | None = None) -> None:
-        """Stand still, at a given time or where it is.
+        """Stop the clock, at a given time or where it is.
 
         Args:
             at: the time to show, aware or in epoch seconds; None for the time that it shows now.
@@ -48,7 +48,7 @@ class FrozenClock:
         self._seconds = self() if at is None else at
 
     def advance(self, by: timedelta | float) -> None:
-        """Move on by a time span or by seconds, or back by negative ones, and stand still there.
+        """Move the clock on by a time span or by seconds (back by negative ones), and stop it there.
 
         Args:
             by: a time span, or seconds.
@@ -56,5 +56,5 @@ class FrozenClock:
         self._seconds = self() + (by.total_seconds() if isinstance(by, timedelta) else by)
 
     def run(self) -> None:
-        """Follow the machine's time from now on."""
+        """Let the clock follow the machine's time from now on."""
         self._seconds = None

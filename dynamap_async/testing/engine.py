@@ -27,7 +27,7 @@ _CONNECTION = frozenset(field.name for field in fields(Connection))
 
 
 def local_settings(endpoint_url: str) -> dict[str, Any]:
-    """Return the arguments of ``Session`` that aim it at an engine, and need no AWS account."""
+    """Return the arguments of a ``Session`` for a local engine, which needs no AWS account."""
     settings: dict[str, Any] = {"region": REGION, "endpoint_url": endpoint_url, "credentials": CREDENTIALS}
     if not getproxies():
         return settings
@@ -38,7 +38,7 @@ def local_settings(endpoint_url: str) -> dict[str, Any]:
 
 
 def of_connection(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return those arguments of ``Session`` that say where to send to, and the others.
+    """Return the arguments of ``Session`` that say where to send to, and those that do not.
 
     Args:
         settings: arguments of ``Session``.
@@ -62,7 +62,7 @@ class Engine(ABC):
     """What sessions of the engine send through."""
 
     def __init__(self, *, models: Iterable[type[Model] | Table] = (), port: int = 0) -> None:
-        """Describe the engine; it is started when it is entered.
+        """Create the engine; it starts when its ``with`` block is entered.
 
         Args:
             models: models whose tables are there when the block begins.
@@ -106,7 +106,7 @@ class Engine(ABC):
 
     @abstractmethod
     def reset(self) -> None:
-        """Forget all tables, those of ``models`` too.
+        """Delete all tables, those of ``models`` too.
 
         Raises:
             ConfigurationError: the engine is not running.
@@ -114,11 +114,11 @@ class Engine(ABC):
 
     @abstractmethod
     def _start(self) -> int:
-        """Start, wait until requests are answered, and return the port."""
+        """Start the engine, wait until it answers requests, and return its port."""
 
     @abstractmethod
     def _stop(self) -> None:
-        """End everything that was started, also after a start that failed halfway."""
+        """Stop everything that was started, also after a start that failed halfway."""
 
     def _not_running(self) -> ConfigurationError:
         name = type(self).__name__

@@ -38,17 +38,17 @@ class KeptTables:
         self._kept: dict[frozenset[Any], Kept] = {}
 
     def take(self, models: Iterable[Any]) -> Kept | None:
-        """Return tables of exactly these models, which are no longer kept; None where there are none."""
+        """Return the tables of exactly these models, which are then no longer kept; None if there are none."""
         return self._kept.pop(frozenset(models), None)
 
     def keep(self, models: Iterable[Any], tables: Kept) -> Keys:
-        """Keep the tables of some models, and return those that are given up for them."""
+        """Keep the tables of some models, and return those that are dropped for them."""
         self._kept[frozenset(models)] = tables
         return self._kept.pop(next(iter(self._kept))).keys if len(self._kept) > _MOST else {}
 
 
 class WatchedTransport:
-    """A transport that somebody else opens and closes, and what the requests through it have done to tables.
+    """A transport that is opened and closed elsewhere. It records what its requests do to tables.
 
     Args:
         transport: what it sends through.
@@ -69,7 +69,7 @@ class WatchedTransport:
 
     @property
     def max_connections(self) -> int:
-        """Those of the transport."""
+        """How many requests can travel at the same time."""
         return self._transport.max_connections
 
     @property
@@ -84,7 +84,7 @@ class WatchedTransport:
         """Do nothing: it stays open."""
 
     async def send(self, request: Request) -> Body:
-        """Send a request, and note what it does."""
+        """Send a request, and record what it does to tables."""
         self.changed_tables = self.changed_tables or (
             request.writes and request.operation not in request.service.metered
         )
@@ -112,7 +112,7 @@ class WatchedTransport:
 
 
 async def emptied(transport: Transport, keys: Keys) -> bool:
-    """Remove the items of tables and return True; False where that takes more than dropping them, or fails."""
+    """Remove the items of tables and return True; False if that takes longer than dropping them, or fails."""
     left: dict[str, list[Any]] = {}
     try:
         for table, names in keys.items():

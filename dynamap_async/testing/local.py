@@ -48,7 +48,7 @@ class LocalEngine(Engine):
     def __init__(
         self, *, models: Iterable[type[Model] | Table] = (), port: int = 0, start_timeout_seconds: float = 30.0
     ) -> None:
-        """Describe the engine; it is started when it is entered.
+        """Create the engine; it starts when its ``with`` block is entered.
 
         Args:
             models: models whose tables are there when the block begins.
@@ -61,13 +61,13 @@ class LocalEngine(Engine):
         self._server: MotoServer | None = None
 
     def reset(self) -> None:
-        """Forget all tables of this engine. Sessions stay usable."""
+        """Delete all tables of this engine. Sessions stay usable."""
         if self._server is None:
             raise self._not_running()
         self._server.forget_tables()
 
     def forget(self, tables: Collection[str]) -> None:
-        """Forget these tables without a request; those that the engine does not have are no error.
+        """Delete these tables without a request; those that the engine does not have are ignored.
 
         Args:
             tables: full table names.
@@ -80,7 +80,7 @@ class LocalEngine(Engine):
         self._server.forget(tables)
 
     def empty(self, tables: Collection[str]) -> bool:
-        """Remove all items of these tables, named in full, without a request; False if one of them is not there.
+        """Remove all items of these tables, named in full, without a request. Return False if a table does not exist.
 
         Args:
             tables: the full names.

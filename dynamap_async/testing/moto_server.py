@@ -37,7 +37,7 @@ class _InRegion(Protocol):
 
 
 class _Backend(Protocol):
-    """What moto keeps of an account."""
+    """The part of moto's backend of an account that is used here."""
 
     def reset(self) -> None: ...
 
@@ -92,14 +92,14 @@ class MotoServer:
         self._backend.reset()
 
     def forget(self, names: Collection[str]) -> None:
-        """Delete these tables of this server's account, in all regions; those that are not there are no error."""
+        """Delete these tables of this server's account, in all regions; those that do not exist are ignored."""
         with self._turn:
             for region in self._backend.values():
                 for name in names:
                     region.tables.pop(name, None)
 
     def empty(self, names: Collection[str]) -> bool:
-        """Remove all items of these tables; False if one of them is not there, or keeps records in a stream."""
+        """Remove all items of these tables. Return False if one does not exist, or keeps records in a stream."""
         with self._turn:
             found = [
                 table for region in self._backend.values() for name, table in region.tables.items() if name in names
@@ -158,7 +158,7 @@ def _server(account_id: str, turn: threading.Lock, listening: socket.socket) -> 
 
     class Dispatcher(DomainDispatcherApplication):
         def get_backend_for_host(self, host: str | None) -> Any:
-            """Know our own names by heart: moto lists its folder for every request, a quarter of a short one's time."""
+            """Return the backend without a look-up: moto lists its folder for each request, a quarter of its time."""
             return host if host in _SERVED else super().get_backend_for_host(host)
 
     application = _in_account(account_id, Dispatcher(create_app), turn)

@@ -99,7 +99,7 @@ class NativeEngine(Engine):
         port: int = 0,
         start_timeout_seconds: float = 10.0,
     ) -> None:
-        """Describe the engine; it is started when it is entered.
+        """Create the engine; it starts when its ``with`` block is entered.
 
         Args:
             executable: the path of dynoxide; None for the one that is installed.
@@ -125,7 +125,7 @@ class NativeEngine(Engine):
         self._port: int | None = None
 
     def reset(self) -> None:
-        """Forget all tables, by a restart on the same port. Requests under way fail; sessions connect again."""
+        """Delete all tables, by a restart on the same port. Requests under way fail; sessions connect again."""
         if self._process is None or self._port is None:
             raise self._not_running()
         self._kill()
@@ -166,7 +166,7 @@ class NativeEngine(Engine):
         self._guard = self._process = None
 
     def _launch(self, port: int) -> None:
-        """Start the process and return when it answers; leave ``_process`` None where it ended by itself."""
+        """Start the process and return when it answers; leave ``_process`` None if it ended by itself."""
         with tempfile.TemporaryFile() as output:
             command = [str(self._executable), "serve", "--host", HOST, "--port", str(port)]
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
@@ -189,7 +189,7 @@ class NativeEngine(Engine):
 
 
 def _guarded(process: "subprocess.Popen[bytes]") -> "subprocess.Popen[bytes] | None":
-    """Start what ends a process once this one is gone; None where there is no shell for it, as on Windows."""
+    """Start a guard that ends a process once this one is gone; None if there is no shell for it, as on Windows."""
     command = ["/bin/sh", "-c", _GUARD, "guard", str(process.pid)]
     nowhere = subprocess.DEVNULL  # whoever reads the output of this process does not wait for that of the guard
     try:

@@ -44,7 +44,7 @@ _BY_HAND: Final = f"get dynoxide in another way and set {EXECUTABLE} to its path
 
 
 def find_program() -> Path | None:
-    """Return the native engine's program: the one that the environment names, or else the installed one."""
+    """Return the native engine's program: the one that the environment names, otherwise the installed one."""
     named = os.environ.get(EXECUTABLE)
     if named:
         return Path(named)
@@ -53,7 +53,7 @@ def find_program() -> Path | None:
 
 
 def installed_program() -> Path:
-    """Return where the program is, or would be, installed: a folder of this user's cache."""
+    """Return the path at which the program is, or would be, installed: in a folder of this user's cache."""
     name = "dynoxide.exe" if sys.platform == "win32" else "dynoxide"
     return _cache_folder() / "dynamap" / f"dynoxide-{VERSION}" / name
 
@@ -103,7 +103,7 @@ def npm_registry() -> str:
 
 
 def _settings_in(file: Path) -> Iterator[tuple[str, str]]:
-    """Yield the settings of an ``.npmrc``; none where it cannot be read."""
+    """Yield the settings of an ``.npmrc``; none if it cannot be read."""
     try:
         text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -144,7 +144,7 @@ def _program_in(package: bytes) -> bytes:
 
 
 def _put(content: bytes, program: Path) -> None:
-    """Write a program so that whoever looks finds all of it or nothing, also where two install it at once."""
+    """Write a program in one step, so that nobody finds a part of it, also if two install it at once."""
     try:
         program.parent.mkdir(parents=True, exist_ok=True)
         handle, name = mkstemp(dir=program.parent)

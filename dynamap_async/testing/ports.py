@@ -10,7 +10,7 @@ _LAST_PORT = 65535
 
 
 def checked_port(port: object) -> int:
-    """Return a port as it is; 0 stands for any that is free.
+    """Return a port unchanged if it can be one; 0 stands for any free port.
 
     Raises:
         ConfigurationError: it is no port.

@@ -25,7 +25,7 @@ from dynamap_async.wire import Body
 
 
 class EngineEndpoint:
-    """Where the tests of one process send to, unless their settings say otherwise.
+    """The engine of one test process, which its tests use unless their settings say otherwise.
 
     Args:
         endpoint_url: the engine's URL.
@@ -41,18 +41,18 @@ class EngineEndpoint:
         """Tables of the engine that a test has left empty."""
 
     def transport(self, **connection: Any) -> Transport:
-        """Return a transport, not yet open; one that leads here does not look up anew where that is."""
+        """Return a transport, not yet open. One to this engine reuses what was looked up of it."""
         return self._kind(Connection(**self.connection | connection)) if connection else self._transport.another()
 
     def started(self, endpoint_url: str) -> Engine | None:
-        """Return the engine at a URL if it was started here, and so ends with this process; else None."""
+        """Return the engine at a URL if it was started here, and so ends with this process; otherwise None."""
         engine = self._engine
         return engine if engine is not None and engine.endpoint_url == endpoint_url else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What a test asked for, before anything is opened."""
+    """The tables, seeds and settings that a test asked for, before anything is opened."""
 
     place: EngineEndpoint
     settings: Mapping[str, Any]
@@ -69,7 +69,7 @@ class Prepared:
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Session]:
-        """Provide the tables, write the seeds, and open the test's session; in the end close it and clear up.
+        """Provide the tables, write the seeds, and open the test's session; at the end close it and drop what was made.
 
         Tables of an engine that was started here are emptied and kept for the next test with the same models, unless
         the settings name them by ``table_prefix`` or ``table_names``, or lead elsewhere; all others are dropped.
@@ -136,7 +136,7 @@ class _DropTable(SingleRequest[None]):
 
 
 async def _drop(keeper: Session, names: Iterable[str]) -> None:
-    """Drop tables at the same time, each whatever becomes of the others."""
+    """Drop tables at the same time. One that fails does not keep the others."""
     outcomes = await keeper.gather(*(_dropped(keeper, name) for name in names))
     failures = [error for error in outcomes if error is not None]
     if failures:

@@ -21,7 +21,7 @@ class RequestLog:
         self._answered: list[RequestAnswered] = []
 
     def __call__(self, event: Event, /) -> None:
-        """Remember a request that is sent, and its answer; this is what a session calls."""
+        """Record a request that is sent, or its answer. Sessions call this."""
         if isinstance(event, RequestSent):
             self._sent.append(event)
         elif isinstance(event, RequestAnswered) and event.error is None:
@@ -38,7 +38,7 @@ class RequestLog:
         return Counter(each.operation for each in self._sent)
 
     def clear(self) -> None:
-        """Forget what was sent until now."""
+        """Remove all recorded requests."""
         self._sent.clear()
         self._answered.clear()
 

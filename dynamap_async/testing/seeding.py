@@ -94,14 +94,14 @@ def _read_lines(file: Path, models: Iterable[type[Model]]) -> list[Model]:
 
 
 def _wrong(place: str, error: ValidationError, models: Collection[str]) -> ConfigurationError:
-    """Return the error of a file, or of a line of one, that names each fault by its place; the first item is 1."""
+    """Return the error for a file, or for a line of it, that names the place of each fault. The first item is 1."""
     faults = error.errors(include_url=False)
     told = [f"{_spelled(each['loc'])}{_problem(each, models)}" for each in faults]
     return ConfigurationError(f"{place}: {told[0]}" if len(told) == 1 else "\n  ".join((f"{place}:", *told)))
 
 
 def _spelled(place: Sequence[int | str]) -> str:
-    """Return where a fault is: ``Account, item 2, owner: ``."""
+    """Return the place of a fault as text: ``Account, item 2, owner: ``."""
     parts = [f"item {each + 1}" if isinstance(each, int) else each for each in place]
     return f"{', '.join(parts)}: " if parts else ""
 
@@ -115,7 +115,7 @@ def _problem(fault: "ErrorDetails", models: Collection[str]) -> str:
 
 
 def items_of(seed: Seed) -> list[Model]:
-    """Return the items that a seed is, or makes.
+    """Return the items of a seed.
 
     Raises:
         ConfigurationError: one of them is no instance of a model.

@@ -20,7 +20,7 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
     """
 
     def __init__(self) -> None:
-        """Begin at 1,000 seconds."""
+        """Create the loop, with its clock at 1,000 seconds."""
         self._jumps = _JumpingSelector()
         super().__init__(self._jumps)
 
@@ -30,7 +30,7 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
 
 
 class _JumpingSelector(DefaultSelector):
-    """Moves its time on where it would wait."""
+    """A selector that moves the clock on where others would wait."""
 
     now = 1000.0
 

@@ -9,7 +9,6 @@ from typing import Final
 import aiohttp
 import yarl
 from aiohttp.connector import Connection
-from aiohttp.hdrs import ACCEPT_ENCODING, USER_AGENT
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport.channel import Answer, connect_seconds
@@ -26,7 +25,7 @@ EXCHANGE_ERRORS: Final = (aiohttp.ClientError, OSError, UnicodeError, NotConnect
 
 
 class _CheckedRequest(aiohttp.ClientRequest):
-    """A request that is not sent where something came before it, which aiohttp would take for its answer."""
+    """A request that is not sent where data came before it: aiohttp would take that for the answer."""
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
         await asyncio.sleep(0)  # the event loop looks at its sockets,
@@ -37,7 +36,7 @@ class _CheckedRequest(aiohttp.ClientRequest):
 
 
 class AiohttpChannel:
-    """Sends over one aiohttp session, configured as aiobotocore configures its own.
+    """Send requests over one aiohttp session, configured as aiobotocore configures its own.
 
     Args:
         settings: endpoint, pool size, timeouts and TLS.
@@ -70,7 +69,7 @@ class AiohttpChannel:
             request_class=_CheckedRequest,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,  # the checksum is that of the bytes as they were sent
-            headers={USER_AGENT: settings.user_agent, ACCEPT_ENCODING: "identity"},
+            headers=settings.headers,
         )
 
     async def post(self, headers: dict[str, str], body: bytes) -> Answer:

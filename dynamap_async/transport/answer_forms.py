@@ -42,7 +42,7 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([Ee][+-]?[0-9]+)?")
 
 
 def damage_of(request: Request, answer: Body) -> DamagedResponseError | None:
-    """Return the error of an answer of status 200 whose form is wrong; None if it is right.
+    """Return the error for an answer of status 200 that has a wrong form; None if the form is right.
 
     Args:
         request: what was asked.
@@ -55,7 +55,7 @@ def damage_of(request: Request, answer: Body) -> DamagedResponseError | None:
 
 
 def damage_of_refusal(request: Request, error: ServiceError) -> DamagedResponseError | None:
-    """Return the error of a refusal that brings stored items along which are none; None if it is as it should be."""
+    """Return the error for a refusal whose stored items are malformed; None if they are not."""
     items: list[Any] = []
     if isinstance(error, ConditionalCheckFailedError):
         items = [error.wire_item]
@@ -65,7 +65,7 @@ def damage_of_refusal(request: Request, error: ServiceError) -> DamagedResponseE
 
 
 def damage_of_values(request: Request, items: Iterable[Mapping[str, Any]]) -> DamagedResponseError | None:
-    """Return the error of items of which one lacks its key, or holds what is no value of DynamoDB's; or None.
+    """Return the error for items of which one lacks its key or holds a malformed value; None if none does.
 
     Args:
         request: what brought the items.
@@ -79,7 +79,7 @@ def damage_of_values(request: Request, items: Iterable[Mapping[str, Any]]) -> Da
 
 
 def unreadable(error: Exception, request: Request, items: Iterable[Mapping[str, Any]]) -> NoReturn:
-    """Raise the error of items that could not be read: as it is, unless the answer is at fault.
+    """Raise the error for items that could not be decoded: ``error`` itself, unless the answer is at fault.
 
     Args:
         error: what was raised, one of ``UNREADABLE``.
@@ -206,7 +206,7 @@ def _statement(request: Request, answer: Body) -> str | None:
 
 
 def _batch_get(request: Request, answer: Body) -> str | None:
-    """Return what is wrong with a batch as a whole; which item is whose is found out where its requests are known."""
+    """Return what is wrong with a batch as a whole. The executor, which knows its requests, looks at each item."""
     responses: Any = answer.get("Responses")
     left: Any = answer.get("UnprocessedKeys")
     if not _is_object(responses) or not all(map(_are_objects, responses.values())):
@@ -261,7 +261,7 @@ def _fault_of_responses(number: int, answer: Body) -> str | None:
 
 
 def _items_written(_request: Request, _answer: Body) -> str | None:
-    """Return None: nothing of such an answer is read but what was consumed, which need not have a form."""
+    """Return None: only ConsumedCapacity is read of such an answer, and that may have any form."""
     return None
 
 
@@ -273,7 +273,7 @@ def _described(member: str) -> Judge:
 
 
 def _documented(_request: Request, answer: Body) -> str | None:
-    """Return what is wrong with an answer about tables: a member has the same form wherever it stands."""
+    """Return what is wrong with an answer about tables. A member has the same form wherever it stands."""
     for name, value in answer.items():
         if value is not None and (fault := _fault_of_member(name, value)) is not None:
             return fault

@@ -48,7 +48,7 @@ def read_answer(request: Request, answer: Answer, *, leaves_items: bool = False)
 
 
 def read_in_pieces(request: Request, answer: Answer, *, leaves_items: bool = False) -> Generator[None, None, Body]:
-    """Do the same with a large answer, in less than 1 ms at a time; see ``parse_in_pieces``.
+    """Return a large answer's JSON object, and yield after less than 1 ms of work each time; see ``parse_in_pieces``.
 
     Args:
         request: what was asked.

@@ -18,11 +18,11 @@ class Answer(NamedTuple):
 
 
 class Channel(Protocol):
-    """Sends requests to one endpoint."""
+    """Sends requests to one endpoint, one HTTP exchange each."""
 
     @property
     def name(self) -> str:
-        """What it sends over, for a person who looks at a session."""
+        """What requests travel over, as the ``repr`` of a session says it."""
         ...
 
     errors: tuple[type[BaseException], ...]
@@ -43,9 +43,9 @@ class Channel(Protocol):
 
 
 class NoHostChannel:
-    """Stands for the connection to an endpoint whose name no host can have: an error in place of each answer.
+    """The channel to an endpoint whose name no host can have: each request raises an error.
 
-    Resolvers look such names up, or raise an error of their own; neither need be found out anew for each request.
+    Resolvers would look such a name up for each request, or raise an error of their own.
     """
 
     name = "nothing, because no host can have its name"
@@ -63,6 +63,6 @@ class NoHostChannel:
 
 
 def connect_seconds(config: Any, longest: float) -> float:
-    """Return how long connecting may take, by a configuration and at most."""
+    """Return how long connecting may take: as long as a configuration allows, and no longer than ``longest``."""
     configured: float | None = config.connect_timeout
     return longest if configured is None else min(configured, longest)

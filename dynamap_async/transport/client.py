@@ -25,7 +25,7 @@ from dynamap_async.wire import Body
 
 _botocore: Any = botocore  # unannotated
 _LOST_ANSWERS = (HTTPClientError, BotoConnectionError, ChecksumError, ResponseParserError, aiohttp.ClientError, OSError)
-"""What a client raises for an exchange, not for its own configuration."""
+"""What a client raises for a failed exchange, in contrast to a wrong configuration."""
 
 
 class ClientTransport:
@@ -47,13 +47,13 @@ class ClientTransport:
     """
 
     def __init__(self, client: AioClient) -> None:
-        """Take a client.
+        """Create a transport over a client.
 
         Args:
             client: an open client for DynamoDB, with its retries turned off. It is not closed here.
 
         Raises:
-            ConfigurationError: it is none of aiobotocore's.
+            ConfigurationError: it is no client of aiobotocore.
         """
         if not isinstance(client, AioBaseClient):
             raise ConfigurationError(
@@ -141,7 +141,7 @@ class ClientTransport:
         return content
 
     async def close(self) -> None:
-        """Do nothing: the client is its maker's to close."""
+        """Do nothing: whoever made the client closes it."""
 
     def _operation(self, request: Request) -> Any:
         try:
@@ -178,7 +178,7 @@ def _rejected(request: Request, error: ParamValidationError) -> RequestRejectedE
 
 
 def to_client_form(value: Any, shape: Any) -> Any:
-    """Return a request's part as an aiobotocore client takes it. What the model does not know is left as it is.
+    """Return a part of a request as an aiobotocore client takes it. Members unknown to its model stay as they are.
 
     Args:
         value: the part, in wire form.
@@ -201,7 +201,7 @@ def to_client_form(value: Any, shape: Any) -> Any:
 
 
 def to_wire_form(value: Any, shape: Any) -> Any:
-    """Return an answer's part as it was on the wire. What the model does not know is left out.
+    """Return a part of an answer as it was on the wire. Members unknown to the model are left out.
 
     Args:
         value: the part, as an aiobotocore client gave it.

@@ -1,4 +1,4 @@
-"""What a user says about how DynamoDB is reached. Nothing is looked up or opened here."""
+"""How DynamoDB is reached, as far as the user says. Nothing is looked up or opened here."""
 
 from __future__ import annotations  # aiobotocore, which the annotations name, is not loaded here
 
@@ -22,13 +22,13 @@ _KINDS: Final = (
     ("aio_session", "aiobotocore.session", "AioSession", 'AioSession(profile="dev")'),
     ("aio_config", "botocore.config", "Config", "AioConfig(max_pool_connections=100)"),
 )
-"""Setting, module and name of the class that it is of, and an example. What is of a class has loaded its module, so
-none is loaded to find out."""
+"""Setting, module and name of its class, and an example. The module is not imported: if a value is of the class, it has
+been."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """Where DynamoDB is and who asks; whatever is left out is looked up as aiobotocore does.
+    """Where DynamoDB is, and the credentials to ask it with. What is left out is looked up as aiobotocore does it.
 
     Raises:
         ConfigurationError: one of the settings is of a wrong type, or cannot work; or two contradict each other.
@@ -81,7 +81,7 @@ class Connection:
 
 
 def check_config(config: Any) -> None:
-    """Check what of an AioConfig is used here, for botocore takes anything.
+    """Check the settings of an AioConfig that are used here, because botocore takes any value.
 
     Raises:
         ConfigurationError: a setting cannot work; the message names it.

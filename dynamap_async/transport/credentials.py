@@ -1,4 +1,4 @@
-"""Who asks: what every source of credentials offers, what can be one's, and the one of a fixed access key."""
+"""Credentials: the protocol of their sources, the source of a fixed access key, and the check of their values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CredentialSource(Protocol):
     """Gives the credentials to sign one request with."""
 
     fixed: Credentials | None
-    """Those of every request, where they never change; None where they have to be asked for."""
+    """The credentials of every request, if they never change; None if each request has to ask ``current``."""
 
     async def current(self) -> Credentials:
         """Return credentials that are valid now, as far as is known here.
@@ -38,7 +38,7 @@ class CredentialSource(Protocol):
         ...
 
     async def close(self) -> None:
-        """Leave nothing running."""
+        """End what is under way."""
         ...
 
 
@@ -61,26 +61,26 @@ class FixedCredentials:
         """Do nothing."""
 
 
-class OneForAll(Generic[T]):
-    """Makes a call once for all who need its outcome, in a task of its own.
+class SharedCall(Generic[T]):
+    """Makes a call once for all who wait for its outcome at the same time, in a task of its own.
 
-    Invariant: at most one call is under way, and who is cancelled waits for it no more, but does not end it: a provider
-    or a resolver may take longer than any of those who wait has time. Nothing is kept: who comes after the outcome
-    makes a call of its own.
+    Invariant: at most one call is under way. A waiter that is cancelled does not end it, because a provider or a
+    resolver may take longer than any single waiter has time. The outcome is not kept: whoever comes later makes a call
+    of its own.
     """
 
     def __init__(self) -> None:
         self._call: asyncio.Task[T | Exception] | None = None
 
     def begin(self, call: Callable[[], Awaitable[T]]) -> asyncio.Task[T | Exception]:
-        """Make the call, unless one is under way; return the task whose result is its outcome."""
+        """Start the call unless one is under way, and return its task."""
         if self._call is None or self._call.done():
             # In a context of its own: that of whoever asks now may end before it does.
             self._call = new_task(_outcome(call), Context())
         return self._call
 
     async def run(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Return the outcome of the call that is under way, or of a new one; an error in an instance of one's own."""
+        """Return the outcome of the call under way, or of a new one. Each waiter gets its own copy of an error."""
         under_way = self.begin(call)
         await asyncio.wait([under_way])
         if under_way.cancelled():
@@ -91,7 +91,7 @@ class OneForAll(Generic[T]):
         return outcome
 
     async def close(self) -> None:
-        """End a call that is under way."""
+        """Cancel a call that is under way, and wait for its end."""
         if self._call is not None:
             self._call.cancel()
             await asyncio.wait([self._call])
@@ -105,7 +105,7 @@ async def _outcome(call: Callable[[], Awaitable[T]]) -> T | Exception:
 
 
 def checked_credentials(credentials: Credentials) -> Credentials:
-    """Return credentials as they are.
+    """Return credentials unchanged, if they can be sent.
 
     Raises:
         ConfigurationError: a part of them is empty, or can be in no header, such as one that was read from a file with

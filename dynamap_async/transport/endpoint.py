@@ -13,7 +13,7 @@ _SECRETS = re.compile(r"^(https?://)?.*(?=@)|([?#]).*", re.IGNORECASE | re.DOTAL
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.IGNORECASE)
 _LONGEST_NAME = 253
 _FIPS = re.compile("fips-|-fips")
-"""What makes the name of a region that of its FIPS endpoint, which signatures are not made for."""
+"""The part of a region's name that stands for its FIPS endpoint. Signatures name the region without it."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -40,7 +40,7 @@ class Endpoint:
 
     @property
     def place(self) -> str:
-        """What messages call it."""
+        """Host and region, as messages name them."""
         return f"{self.host} (region {self.region!r})"
 
     @property
@@ -65,7 +65,7 @@ class Endpoint:
 
     @property
     def target(self) -> str:
-        """What the first line of a request asks for: the path, as it was given."""
+        """The path as it was given, for the first line of a request."""
         return quote(urlsplit(self.url).path, safe="!$%&'()*+,-./:;=@_~")
 
     @property
@@ -83,7 +83,7 @@ class Endpoint:
 
 
 def to_endpoint(url: str, region: str) -> Endpoint:
-    """Take an address apart.
+    """Parse an address.
 
     Raises:
         ConfigurationError: it is not a plain HTTP address.
@@ -113,7 +113,7 @@ def to_endpoint(url: str, region: str) -> Endpoint:
 
 
 def _without_steps(path: str) -> str:
-    """Return a path as it is signed: without empty steps, and without those to the same or the upper folder.
+    """Return a path as it is signed: without empty segments, and with ``.`` and ``..`` resolved.
 
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
     """
@@ -127,5 +127,5 @@ def _without_steps(path: str) -> str:
 
 
 def _shown(url: str) -> str:
-    """Return an address for a message, without what may be a secret: a user, a password or a query."""
+    """Return an address for a message, without user, password and query, which may be secret."""
     return repr(_SECRETS.sub(lambda found: f"{found[1] or found[2] or ''}...", url))

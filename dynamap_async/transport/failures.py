@@ -31,7 +31,7 @@ _DIGITS: Final = 20
 
 
 class AnswerTooLargeError(Exception):
-    """An answer is larger than any of DynamoDB's; what was read of it is dropped."""
+    """An answer is larger than DynamoDB's can be. What was read of it is dropped."""
 
     def __init__(self) -> None:
         super().__init__(f"the answer is larger than {ANSWER_BYTES:,} bytes")
@@ -112,7 +112,7 @@ def place_of(request: Request) -> str:
 
 
 def unsendable(request: Request, error: TypeError) -> EncodeError:
-    """Return the error of a request that has no form in JSON, so that nothing is sent; ``path`` leads to what has none.
+    """Return the error for a request that JSON cannot hold, so that nothing is sent. Its ``path`` leads to the value.
 
     Args:
         request: what was to be sent.
@@ -123,7 +123,7 @@ def unsendable(request: Request, error: TypeError) -> EncodeError:
 
 
 def _without_json(part: Any) -> tuple[str | int, ...]:
-    """Return where in a part of a request the first value is that has no form in JSON."""
+    """Return the path to the first value in a part of a request that JSON cannot hold."""
     inner: Iterable[tuple[str | int, Any]] = ()
     if isinstance(part, dict):
         inner = cast("Mapping[str, Any]", part).items()
@@ -138,7 +138,7 @@ def _without_json(part: Any) -> tuple[str | int, ...]:
 
 
 def damaged(request: Request, reason: str, *, foreign: bool = False) -> DamagedResponseError:
-    """Return the error of an answer that cannot be believed.
+    """Return the error for an answer that cannot be trusted.
 
     Args:
         request: what was asked.
@@ -156,7 +156,7 @@ def damaged(request: Request, reason: str, *, foreign: bool = False) -> DamagedR
 
 
 def packed(request: Request, encoding: str | None) -> DamagedResponseError | None:
-    """Return the error of an answer that was packed on its way, which no request asks for; None for any other.
+    """Return the error for an answer with a content encoding, which no request asks for; None for one without.
 
     Args:
         request: what was asked.
@@ -168,7 +168,7 @@ def packed(request: Request, encoding: str | None) -> DamagedResponseError | Non
 
 
 def transport_error(error: BaseException, request: Request, place: str = "the endpoint") -> TransportError:
-    """Return the error of an exchange that brought no answer.
+    """Return the error for an exchange that brought no answer.
 
     Args:
         error: what the HTTP client raised.
@@ -202,7 +202,7 @@ def transport_error(error: BaseException, request: Request, place: str = "the en
 
 
 def too_slow(request: Request, seconds: float) -> RequestTimeoutError:
-    """Return the error of an attempt that was ended because it took too long.
+    """Return the error for an attempt that was ended because it took too long.
 
     Args:
         request: what was asked.
@@ -234,7 +234,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _is_one_of(names: frozenset[str], cause: BaseException) -> bool:
-    """Return whether an error is one of these, given as package and class, or of a class derived from one."""
+    """Return whether the class of an error, or a base of it, is among ``names``, given as package and class."""
     return any(f"{_package(kind)}.{kind.__name__}" in names for kind in type(cause).__mro__)
 
 
@@ -257,7 +257,7 @@ def _is_hopeless(cause: BaseException) -> bool:
 
 
 def _refused_handshake(cause: BaseException | None) -> str | None:
-    """Return the remedy where one side refused the other's certificate or TLS, which it would do again; else None."""
+    """Return the remedy if one side refused the other's certificate or TLS version, as it would again; else None."""
     reason = ""
     while cause is not None and not reason:
         if isinstance(cause, ssl.SSLError):

@@ -37,9 +37,9 @@ _NOTICEABLE_SKEW_SECONDS = 60.0
 _LARGE_BYTES = 128 * 2**10
 """From this size on, an answer may take more than 2 ms to parse."""
 _ANY = Credentials(access_key_id="local", secret_access_key="local")  # noqa: S106 - no engine verifies it
-"""The access key for an engine of this machine where no other is found: it takes any, and needs one."""
+"""The access key for an engine on this machine, if no other is found: it takes any, but needs one."""
 _SECRET_LENGTH = 16
-"""The shortest that an access key of AWS's may be, and so all that is secret is.
+"""The shortest access key that AWS gives; what is shorter was made up, and is not secret.
 
 Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_AccessKey.html
 """
@@ -104,7 +104,7 @@ class WireTransport:
     only where DynamoDB refused to look at it: the signature's time was wrong, or the credentials had expired.
 
     Args:
-        connection: where DynamoDB is and who asks.
+        connection: where DynamoDB is, and the credentials to ask it with.
         attempt_timeout_seconds: how long ``send`` may take, as far as whoever calls it knows. Half of it may go into
             connecting, so that what cannot connect is known not to have been sent.
     """
@@ -126,14 +126,14 @@ class WireTransport:
         """Describe the connection; nothing is looked up or opened.
 
         Args:
-            connection: where DynamoDB is, and who asks.
+            connection: where DynamoDB is, and the credentials to ask it with.
             attempt_timeout_seconds: how long one attempt may take; up to half of it goes into connecting.
         """
         self._lookup = _Lookup(connection)
         self._longest_connect_seconds = attempt_timeout_seconds / 2
         self._clock = ServerClock()
         self._credentials: CredentialSource | None = None
-        """Who asks, of every service; None where the transport is not open."""
+        """The source of credentials for every service; None while the transport is not open."""
         self._opened: dict[Service, _Opened] = {}
         self._opening = asyncio.Lock()
         self._max_connections = DEFAULT_CONNECTIONS
@@ -157,9 +157,9 @@ class WireTransport:
         self._leaves_items = ACTIVE
 
     def another(self) -> Self:
-        """Return another transport of the same connection, for another event loop too; what is known is not looked up.
+        """Return a transport of the same connection with connections of its own, also for another event loop.
 
-        It has connections of its own.
+        What was looked up is used again.
         """
         other = copy.copy(self)
         other._clock, other._opening = ServerClock(), asyncio.Lock()  # noqa: SLF001 - another of the same class
@@ -199,7 +199,7 @@ class WireTransport:
         credentials = self._credentials
         if credentials is None:
             raise SessionStateError("the transport is not open: await open() before send()")
-        opened = self._opened.get(request.service) or await self._opened_now(request.service)
+        opened = self._opened.get(request.service) or await self._opened_for(request.service)
         try:
             body = orjson.dumps(request.body)
         except TypeError as error:
@@ -233,8 +233,8 @@ class WireTransport:
             for each in opened.values():
                 await each.channel.close()
 
-    async def _opened_now(self, service: Service) -> _Opened:
-        """Get ready for a service other than DynamoDB, when the first request goes to it."""
+    async def _opened_for(self, service: Service) -> _Opened:
+        """Return what requests to a service are sent with; open it for the first request that goes there."""
         async with self._opening:
             if service not in self._opened:
                 opened = await self._open_service(service)
@@ -262,9 +262,9 @@ class WireTransport:
 
 
 def _without_secrets(message: str, used: Credentials) -> str:
-    """Return a message of the service's without the credentials: it may quote the headers that it refuses.
+    """Return a message of the service without credentials, since it may quote the headers that it refuses.
 
-    Shorter ones are made up, for an engine on this machine, and may be a part of any word.
+    Short ones stay: they were made up for an engine on this machine, and may be part of any word.
     """
     for secret in (used.access_key_id, used.secret_access_key, used.session_token):
         message = message.replace(secret, "...") if secret and len(secret) >= _SECRET_LENGTH else message
@@ -272,10 +272,10 @@ def _without_secrets(message: str, used: Credentials) -> str:
 
 
 def look_up(connection: Connection, service: Service, complete: ConnectionSettings | None) -> ConnectionSettings:
-    """Look up what the connection leaves open. Blocks: it reads files, and may load aiobotocore.
+    """Look up what the connection leaves open. This blocks: it reads files, and may import aiobotocore.
 
     Args:
-        connection: where DynamoDB is and who asks.
+        connection: where DynamoDB is, and the credentials to ask it with.
         service: the service that is to be reached.
         complete: what lacks nothing but how to encrypt, if that is so.
 
@@ -315,7 +315,7 @@ async def open_channel(settings: ConnectionSettings, longest_connect_seconds: fl
 
 
 def credential_source(connection: Connection, settings: ConnectionSettings) -> CredentialSource:
-    """Return who asks: the access key given, or what the session finds."""
+    """Return the source of credentials: the access key that was given, or what the session finds."""
     if connection.credentials is not None:
         return FixedCredentials(connection.credentials)
     from dynamap_async.transport.session_credentials import SessionCredentials  # the look-up loaded it

@@ -48,7 +48,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         idle: Callable[[Http1Connection], None],
         lost: Callable[[Http1Connection], None],
     ) -> None:
-        """Create it without a transport.
+        """Create a connection that has no transport yet.
 
         Args:
             loop: the event loop that it belongs to.
@@ -66,9 +66,9 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._lost: Final = lost
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[Answer] | None = None
-        """Of whom the exchange is that is under way."""
+        """The future of the exchange under way; None between exchanges."""
         self._answer: Answer | None = None
-        """What came, as a whole."""
+        """The answer, once it is complete, until it is handed over."""
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
         """What came of the body in earlier reads, one piece for each."""
@@ -83,7 +83,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._paused = False
         self._resumed: asyncio.Future[None] | None = None
         self._look: Callable[[], object] | None = None
-        """Tells whether something came that the event loop has not told yet."""
+        """Tells whether data has come that the event loop has not delivered yet."""
         self._news: Callable[[], object] | None = None
         """The same, from the first answer on: before, TLS has news of its own."""
         self._due = inf
@@ -93,10 +93,10 @@ class Http1Connection(asyncio.BufferedProtocol):
         self.on_body: Final = self._pieces.append  # what the parser calls with a piece of the body
         self._parser: Final = HttpResponseParser(self)
 
-    # What the pool calls.
+    # Called by the pool.
 
     def begin(self, head: bytes, body: bytes) -> asyncio.Future[Answer] | None:
-        """Begin to send a request; return what its answer will be in. None: nothing was sent, and nothing can be.
+        """Begin to send a request. Return its answer's future, or None: the connection has ended, nothing was sent.
 
         Args:
             head: its first line and its headers.
@@ -120,7 +120,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         return waiter
 
     async def write_rest(self, body: bytes, waiter: asyncio.Future[Answer]) -> None:
-        """Write what ``begin`` left of a body, no faster than the peer takes it; an answer that is here ends it.
+        """Write the rest of a body, no faster than the peer takes it. An answer that comes meanwhile ends this.
 
         Args:
             body: the whole of it.
@@ -140,13 +140,13 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._writing = False
 
     def give_up(self, waiter: asyncio.Future[Answer]) -> None:
-        """End an exchange that nobody waits for any more, and with it the connection, unless it has ended by itself."""
+        """End an exchange that nobody waits for any more, and the connection with it, unless it has ended."""
         if self._waiter is waiter:
             self._waiter = None
             self._abort()
 
     def close(self) -> None:
-        """End the connection at once; who waits for an answer gets an error."""
+        """End the connection at once. Whoever waits for an answer gets an error."""
         self._fail(ConnectionAbortedError("the connection was closed here"))
 
     def close_from_anywhere(self) -> None:
@@ -154,19 +154,19 @@ class Http1Connection(asyncio.BufferedProtocol):
         with contextlib.suppress(RuntimeError):  # the event loop is closed
             self._loop.call_soon_threadsafe(self.close)
 
-    # What the event loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way out."""
+        """Store the transport."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is one, but not by inheritance
         self._look = _look_at(transport.get_extra_info("socket"))
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return where to read to."""
+        """Return the buffer to read into."""
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Read a part of an answer, or all of it."""
+        """Parse what was read, and end the exchange if the answer is complete."""
         if self._waiter is None:
             self._abort()  # nobody asked, or nobody waits for it any more
             return
@@ -183,19 +183,19 @@ class Http1Connection(asyncio.BufferedProtocol):
             self._end(self._answer)
 
     def eof_received(self) -> None:
-        """Let the transport close itself: whoever sends no more will not answer either."""
+        """Let the transport close itself: a server that sends no more will not answer."""
 
     def pause_writing(self) -> None:
-        """Note that the peer is slower than we are."""
+        """Stop writing until the peer has taken more."""
         self._paused = True
 
     def resume_writing(self) -> None:
-        """Write on."""
+        """Let ``write_rest`` go on."""
         self._paused = False
         self._write_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell who waits, and whoever keeps the connection."""
+        """End the exchange under way, and tell the pool."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -203,19 +203,19 @@ class Http1Connection(asyncio.BufferedProtocol):
             self._end_with(exc)
         self._lost(self)
 
-    # What the parser calls.
+    # Called by the parser.
 
     def on_message_begin(self) -> None:
-        """Note an answer that nobody asked for."""
+        """Do not use the connection again if a second answer begins: nobody asked for it."""
         if self._answer is not None:
             self._reusable = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header, under its name in lower case; spaces behind a value are none of it."""
+        """Store a header under its name in lower case. Spaces behind the value do not belong to it."""
         self._headers[name.decode("latin-1").lower()] = value.rstrip().decode("latin-1")
 
     def on_message_complete(self) -> None:
-        """Put the answer together. What only announces it, such as ``100 Continue``, is none; nor is a second one."""
+        """Put the answer together. Ignore interim answers, such as ``100 Continue``, and any after the first."""
         status, headers, pieces = self._parser.get_status_code(), self._headers, self._pieces
         self._headers = {}
         if 100 <= status < 200 or self._answer is not None:
@@ -227,7 +227,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         if not self._parser.should_keep_alive():
             self._reusable = False
 
-    # Ends.
+    # How an exchange ends.
 
     def _end(self, answer: Answer) -> None:
         waiter, self._waiter, self._answer = self._waiter, None, None
@@ -258,7 +258,7 @@ class Http1Connection(asyncio.BufferedProtocol):
             waiter.set_exception(error)
 
     def _end_with(self, error: Exception | None) -> None:
-        """End an exchange whose connection has ended: some answers end so, and no other way."""
+        """End an exchange whose connection has ended, as it does after an answer that does not say its length."""
         headers = self._headers
         if error is None and self._body and "content-length" not in headers and "transfer-encoding" not in headers:
             self._reusable = False
@@ -271,7 +271,7 @@ class Http1Connection(asyncio.BufferedProtocol):
             self._fail(error if isinstance(error, OSError) else closed)
 
     def _await_more(self, size: int) -> None:
-        """Go on waiting for the rest of an answer, unless it is too large already.
+        """Wait for the rest of an answer, unless it is too large already.
 
         Each read is looked at once, and what it had of the body becomes one piece: chunks can be of one byte each.
         """
@@ -301,10 +301,10 @@ class Http1Connection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # Time.
+    # When the connection ends by itself.
 
     def _set_timer(self) -> None:
-        """Have the event loop call when the connection is due, and not before."""
+        """Schedule the call of ``_on_time`` for when the connection is due."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer_due = self._due
@@ -322,7 +322,7 @@ class Http1Connection(asyncio.BufferedProtocol):
 
 
 def _look_at(socket: TransportSocket) -> Callable[[], object]:
-    """Return what tells whether something came that the event loop has not told yet."""
+    """Return a function that tells whether data has come that the event loop has not delivered yet."""
     if sys.platform == "win32":
         return lambda: select.select([socket], [], [], 0)[0]
     poll = select.poll()

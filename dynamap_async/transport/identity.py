@@ -1,4 +1,4 @@
-"""Who requests are sent as: AWS's token service tells everybody whose credentials they have. Loads aiobotocore."""
+"""Whose credentials are used, as AWS's token service tells it to anybody who has them. Imports aiobotocore."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks up what a connection leaves open, as aiobotocore does. Importing this loads all of it that sending needs.
+"""The look-up of what a connection leaves open, as aiobotocore does it. This imports all of it that sending needs.
 
 Looking it up reads files and may load botocore's data, so it is done in a thread, and this imported there.
 """
@@ -28,11 +28,11 @@ from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, ConnectionSett
 from dynamap_async.transport.tls import tls_context
 
 _LOADED_BESIDE: Final = (aiohttp_channel, session_class, session_credentials)
-"""What a transport takes after a look-up: it is imported here, so that nothing is left to the event loop's thread."""
+"""What a transport uses after a look-up. It is imported here, in a thread, so as not to hold the event loop."""
 
 _aio_config: Any = AioConfig
 _MERGES_ITS_OWN: Final = "force_close" in _aio_config().merge(_aio_config({"force_close": True})).connector_args
-"""Whether merging takes over what aiobotocore adds to botocore's settings: not before 3.0."""
+"""Whether ``merge`` keeps the settings that aiobotocore adds to botocore's, as it does from 3.0 on."""
 
 _httpsession: Any = botocore.httpsession
 _utils: Any = botocore.utils
@@ -106,7 +106,7 @@ def _merged(config: Any, layer: Any) -> Any:
 
 
 def _user_agent(session: Any) -> str:
-    """Return what a session calls itself, with a hyphen for what no header can have, as botocore's clients do it."""
+    """Return the user agent of a session, with a hyphen for what no header can hold, as botocore's clients do it."""
     said: str = session.user_agent()  # with AWS_EXECUTION_ENV, as it is
     return "".join(each if each.isprintable() else "-" for each in said)
 
@@ -169,7 +169,7 @@ def resolve_endpoint(service: Service, given: str | None, region: str, config: A
 
 
 def _configured_endpoint(service: Service, config: Any, session: Any) -> str | None:
-    """Return the endpoint that the environment or the profile names. botocore's own way to it is a client's alone."""
+    """Return the endpoint that the environment or the profile names. botocore finds it inside of clients only."""
     ignored = config.ignore_configured_endpoint_urls
     if ignored is None:
         ignored = session.get_config_variable("ignore_configured_endpoint_urls")

@@ -23,7 +23,7 @@ begins with its type, and of those only M is followed by an object."""
 
 
 def leave_items(text: bytes) -> Any:
-    """Parse an answer's JSON, its items left as they are; None where that cannot be done, or it is no JSON object."""
+    """Parse an answer's JSON but leave its items as they are. Return None if that cannot be done."""
     if NATIVE is None:
         return None
     reader = NATIVE.answer_reader(text, orjson.loads)
@@ -35,7 +35,7 @@ def leave_items(text: bytes) -> Any:
 
 
 def leave_items_in_pieces(text: bytes) -> Generator[None, None, Any]:
-    """Do the same with a large answer, in less than 1 ms at a time.
+    """Parse a large answer as ``leave_items`` does, and yield after less than 1 ms of work each time.
 
     Yields:
         None: after each piece.
@@ -92,10 +92,10 @@ def parse_in_pieces(text: bytes) -> Generator[None, None, Any]:
 
 
 def _loads(text: bytes) -> Any:
-    """Parse a piece, and have the garbage collector look at its objects when all are made, and not time and again.
+    """Parse a piece with the garbage collector turned off.
 
-    They are no garbage. Where a page has tens of thousands of them, the looks add up to a collection of everything,
-    which holds the event loop for longer than the whole page does.
+    None of the objects is garbage. Of a page with tens of thousands, the collector's passes over them add up to a
+    collection of everything, which holds the event loop for longer than the whole page does.
     """
     collects = gc.isenabled()
     gc.disable()
@@ -107,7 +107,7 @@ def _loads(text: bytes) -> Any:
 
 
 def _put_back(arrays: list[list[Any]], answer: Any) -> bool:
-    """Put items where they were cut out; return False where they were not in an answer's own arrays."""
+    """Put items back where they were cut out. Return False if some were not in one of the answer's own arrays."""
     missing = dict(enumerate(arrays))
     for array in _arrays_in(answer):
         if array and type(array[0]) is int and array[0] in missing:
@@ -116,7 +116,7 @@ def _put_back(arrays: list[list[Any]], answer: Any) -> bool:
 
 
 def _arrays_in(value: Any) -> Iterator[list[Any]]:
-    """Yield the arrays of an answer, and none that is in one of them."""
+    """Yield the arrays of an answer, but not those inside of others."""
     if isinstance(value, list):
         yield cast("Any", value)
     elif isinstance(value, dict):

@@ -21,7 +21,7 @@ from weakref import ReferenceType, ref
 import aiohappyeyeballs
 
 from dynamap_async.transport.channel import Answer, connect_seconds
-from dynamap_async.transport.credentials import OneForAll
+from dynamap_async.transport.credentials import SharedCall
 from dynamap_async.transport.failures import AnswerTooLargeError, BrokenAnswerError, NotConnectedError
 from dynamap_async.transport.http1 import PIECE_BYTES, Http1Connection
 from dynamap_async.transport.settings import ConnectionSettings
@@ -45,7 +45,7 @@ _Address = tuple[Any, Any, int, str, Any]
 
 
 class Pool:
-    """Sends over connections of its own.
+    """Sends requests over connections of its own.
 
     Args:
         settings: endpoint, pool size, timeouts and TLS.
@@ -64,9 +64,8 @@ class Pool:
         self._read_seconds: Final = _seconds(config.read_timeout)
         self._idle_seconds: Final = _seconds(config.connector_args.get("keepalive_timeout", _KEPT_SECONDS))
         self._most: Final[int] = config.max_pool_connections
-        self._head: Final = (
-            f"POST {endpoint.target} HTTP/1.1\r\nUser-Agent: {settings.user_agent}\r\nAccept-Encoding: identity\r\n"
-        )
+        lines = "\r\n".join(map(": ".join, settings.headers.items()))
+        self._head: Final = f"POST {endpoint.target} HTTP/1.1\r\n{lines}\r\n"
         self._buffer: Final = memoryview(bytearray(_BUFFER_BYTES))
         self._idle: Final[list[Http1Connection]] = []
         """Those that can be used, the last one that was used at the end."""
@@ -97,7 +96,7 @@ class Pool:
                 self._wake()
 
     async def close(self) -> None:
-        """Close all connections, and wait until they are, or have had their time."""
+        """Close all connections, and wait for a second at most until they are closed."""
         self._closed = True
         for connection in [*self._open]:
             connection.close()  # one that is being made closes when it is
@@ -108,7 +107,7 @@ class Pool:
                     await self._turn()
 
     async def _another(self) -> Http1Connection:
-        """Return a new connection as soon as there is room for it, or one that is idle before."""
+        """Return a connection that has become idle, or a new one as soon as there is room for it."""
         while len(self._open) >= self._most and not self._idle:
             await self._turn()
         if self._idle:
@@ -184,18 +183,18 @@ def _forget(pool: ReferenceType[Pool], connection: Http1Connection) -> None:
 
 
 def _seconds(configured: float | None) -> float:
-    """Return a time of the settings, which say None for one without end."""
+    """Return a time of the settings as a number; None stands for one without end."""
     return inf if configured is None else configured
 
 
 class Addresses:
-    """The addresses of one host and port: looked up for each new connection, and tried as "happy eyeballs" has it.
+    """The addresses of one host and port, looked up for each new connection and tried as "happy eyeballs" prescribes.
 
     Source: https://www.rfc-editor.org/rfc/rfc8305
     """
 
     def __init__(self, name: str, port: int) -> None:
-        """Look nothing up.
+        """Store the name; nothing is looked up yet.
 
         Args:
             name: the host's name or address.
@@ -203,7 +202,7 @@ class Addresses:
         """
         self._name: Final = name
         self._port: Final = port
-        self._looking: Final = OneForAll[list[_Address]]()
+        self._looking: Final = SharedCall[list[_Address]]()
 
     async def connect(self) -> socket.socket:
         """Return a socket that is connected to the first address that answers.
@@ -226,7 +225,7 @@ class Addresses:
         return connected
 
     async def close(self) -> None:
-        """End a look-up that is under way."""
+        """Cancel a look-up that is under way."""
         await self._looking.close()
 
     async def _look_up(self) -> list[_Address]:

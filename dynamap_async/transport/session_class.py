@@ -18,7 +18,7 @@ _PreparedRequest: Any = botocore.awsrequest.AWSPreparedRequest
 
 
 class SessionClassChannel:
-    """Sends through an HTTP session class of aiobotocore, which knows proxies and other HTTP clients.
+    """Sends requests through an HTTP session class of aiobotocore, which knows proxies and other HTTP clients.
 
     Args:
         settings: endpoint, pool size, timeouts, proxies and the class.
@@ -32,7 +32,7 @@ class SessionClassChannel:
         kind = config.http_session_cls
         self.name: Final = f"{kind.__module__}.{kind.__qualname__}"
         self._url: Final = settings.endpoint.url
-        self._constant: Final = {"User-Agent": settings.user_agent, "Accept-Encoding": "identity"}
+        self._headers: Final = settings.headers
         self._http: Any = kind(
             timeout=(connect_seconds(config, longest_connect_seconds), config.read_timeout),
             proxies=settings.proxies,
@@ -49,7 +49,7 @@ class SessionClassChannel:
 
     async def post(self, headers: dict[str, str], body: bytes) -> Answer:
         """Send once and return the answer, whatever its status."""
-        prepared = _PreparedRequest("POST", self._url, {**headers, **self._constant}, body, stream_output=True)
+        prepared = _PreparedRequest("POST", self._url, {**headers, **self._headers}, body, stream_output=True)
         response = await self._http.send(prepared)
         return Answer(response.status_code, response.headers, await _read(response))
 
@@ -83,7 +83,7 @@ async def _read(response: Any) -> bytes:
     raw = response.raw
     if isinstance(raw, aiohttp.ClientResponse):
         return await read_body(raw)
-    if not hasattr(raw, "aiter_raw"):  # that of a class that is neither on aiohttp nor on httpx
+    if not hasattr(raw, "aiter_raw"):  # the class is neither on aiohttp nor on httpx
         whole: bytes = await response.content
         check_size(len(whole))
         return whole

@@ -1,4 +1,4 @@
-"""Who asks, found by aiobotocore's chain, and refreshed ahead of time without anybody waiting.
+"""Credentials that aiobotocore's chain finds, refreshed ahead of time so that no request waits for it.
 
 Invariant: nobody waits for a refresh while the credentials at hand are good, and at most one is under way.
 """
@@ -16,7 +16,7 @@ from botocore.exceptions import SSOError, TokenRetrievalError
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.transport.credentials import OneForAll, checked_credentials
+from dynamap_async.transport.credentials import SharedCall, checked_credentials
 
 _MISSING = (
     "no AWS credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, choose a profile, give the "
@@ -43,19 +43,19 @@ class SessionCredentials:
         self.fixed: Credentials | None = None
         self._session = session
         self._otherwise = otherwise
-        self._finding: OneForAll[Any] = OneForAll()
-        self._refreshing: OneForAll[None] = OneForAll()
-        self._renewing: OneForAll[bool] = OneForAll()
+        self._finding: SharedCall[Any] = SharedCall()
+        self._refreshing: SharedCall[None] = SharedCall()
+        self._renewing: SharedCall[bool] = SharedCall()
         self._frozen: Any = None
         self._source: Any = None
-        """The object of aiobotocore's that the last ones came from."""
+        """aiobotocore's object that the last ones came from."""
         self._due_seconds = 0.0
         """The next refresh is due when fewer seconds are left of them."""
         self._current: Credentials | None = None
         """What ``_frozen`` is: the same value for as long as it is, so that the signer need not derive a key anew."""
 
     async def current(self) -> Credentials:
-        """Return what the session holds now.
+        """Return the credentials that the session holds now.
 
         Those who ask at the same time, and have to wait, ask the provider once.
 
@@ -105,7 +105,7 @@ class SessionCredentials:
             return await self._session.get_credentials()
 
     async def _frozen_of(self, source: Any) -> Any:
-        """Return what a source of aiobotocore's holds. What has expired, or was never fetched, is waited for."""
+        """Return the credentials of a source. Only those that have expired, or were never fetched, are waited for."""
         renewable: bool = isinstance(cast("object", source), RefreshableCredentials)
         if source is not self._source:
             self._source = source
@@ -151,7 +151,7 @@ class SessionCredentials:
 
     @contextlib.asynccontextmanager
     async def _asking(self) -> AsyncGenerator[None]:
-        """Bound the time of a provider, and tell what stands in its way."""
+        """Limit how long a provider may take, and raise its failures as ConfigurationError."""
         try:
             async with asyncio.timeout(_LONGEST_SECONDS):
                 yield
@@ -167,7 +167,7 @@ class SessionCredentials:
 
 
 def _sign_in(error: Exception, session: Any) -> str:
-    """Return the command by which a person signs in, where a sign-in is missing or over."""
+    """Return the command to sign in with, if a sign-in is missing or has ended."""
     if not isinstance(error, SSOError | TokenRetrievalError):
         return ""
     name, profiles = session.profile or "default", session.full_config.get("profiles", {})

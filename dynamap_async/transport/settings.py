@@ -1,4 +1,4 @@
-"""Everything that has to be known before the first request, except credentials, which change."""
+"""The settings that a transport needs before the first request. Credentials are not among them: they change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REGION: Final = r"[a-z][a-z0-9-]{0,61}[a-z0-9]"
 
 
 class PlainConfig(NamedTuple):
-    """What of an AioConfig counts for our own connections, and what it says where nobody says anything."""
+    """The settings of an AioConfig that our own connections use, with the values that it has by default."""
 
     max_pool_connections: int = DEFAULT_CONNECTIONS
     connect_timeout: float = 60
@@ -40,7 +40,7 @@ _PLAIN: Final = PlainConfig()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionSettings:
-    """What a connection turned out to be."""
+    """The settings of a connection after everything that it left open was looked up."""
 
     endpoint: Endpoint
 
@@ -64,9 +64,14 @@ class ConnectionSettings:
     sends_by_session_class: bool = False
     """Whether requests go through aiobotocore's HTTP session class, because of proxies or the user's choice."""
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that all requests have in common. An answer must not be packed: its checksum is of its text."""
+        return {"User-Agent": self.user_agent, "Accept-Encoding": "identity"}
+
 
 def complete_settings(connection: Connection) -> ConnectionSettings | None:
-    """Return the settings of a connection that says all by itself; None for any other.
+    """Return the settings of a connection that leaves nothing to look up; None for any other.
 
     For these aiobotocore is not loaded. Those of an encrypted one still lack how to encrypt.
 

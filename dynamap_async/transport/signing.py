@@ -47,13 +47,13 @@ class Signer:
         self._authorization = ""
         self._key_of: tuple[str, str] | None = None
         self._inner = self._outer = hashlib.sha256()
-        """What every signature with the key begins with."""
+        """The state of each of the two hashes of an HMAC after the key."""
 
     def sign(self, credentials: Credentials, operation: str, body: bytes, now: float) -> dict[str, str]:
         """Return the headers that make ``body`` a signed request for ``operation``.
 
         Args:
-            credentials: who asks.
+            credentials: the credentials to sign with.
             operation: the API's name of the operation.
             body: the exact bytes that will be sent.
             now: seconds since the epoch, as the service counts them.
@@ -80,7 +80,7 @@ class Signer:
         return headers
 
     def _prepare(self, credentials: Credentials, second: int) -> None:
-        """Write down what the requests of one second, signed with the same credentials, have in common."""
+        """Prepare what all requests of one second have in common that are signed with the same credentials."""
         stamp = self._stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
         token = credentials.session_token
         signed = _SIGNED_TEMPORARY if token else _SIGNED  # an empty one is none

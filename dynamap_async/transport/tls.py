@@ -1,4 +1,4 @@
-"""How connections are encrypted: whom to trust, as botocore has it, without loading it. Blocks: it reads files."""
+"""TLS: which certificate authorities are trusted, by botocore's rules but without importing it. Reads files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tls_context(authorities: str, certificate: str | tuple[str, str] | None = No
 
 
 def encrypted(settings: ConnectionSettings) -> ConnectionSettings | None:
-    """Return settings with how to encrypt; None where a profile may say whom to trust.
+    """Return the settings with a TLS context; None if a profile may name the certificate authorities.
 
     Raises:
         ConfigurationError: the certificate authorities cannot be read.
@@ -57,7 +57,7 @@ def encrypted(settings: ConnectionSettings) -> ConnectionSettings | None:
 
 
 def configured_authorities() -> str | None:
-    """Return the path of the certificate authorities to trust; None where it takes botocore to find them.
+    """Return the path of the certificate authorities to trust; None if only botocore can find them.
 
     That is so where a profile may name them.
 
@@ -76,7 +76,7 @@ def configured_authorities() -> str | None:
 
 
 def _default_authorities() -> str | None:
-    """Return what botocore trusts: certifi's list where that is installed, and else its own."""
+    """Return the path of the list that botocore trusts: certifi's if that is installed, else its own."""
     try:
         from certifi import where  # no dependency of ours
     except ImportError:

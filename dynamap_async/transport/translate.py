@@ -221,7 +221,7 @@ def service_error(
 
 
 def error_of_part(action: Request, code: str, facts: Mapping[str, Any]) -> ServiceError:
-    """Return what one part of a transaction or batch would have met on its own; such parts have codes of their own."""
+    """Return the error that one part of a transaction or batch would have met alone. Such parts have other codes."""
     spellings = (code, f"{code}Exception", f"{code.removesuffix('Error')}Exception")
     known = next((spelled for spelled in spellings if spelled in ERRORS), code)
     return service_error(action, code=known, status=400, facts=facts, request_id=None)
@@ -288,7 +288,7 @@ Translate = Callable[[Request, str, Mapping[str, Any]], ServiceError]
 def cancellation_reasons(
     request: Request, facts: Mapping[str, Any], translate: Translate
 ) -> tuple[CancellationReason, ...]:
-    """Return one reason for each action, in order; nothing where the answer tells none."""
+    """Return one reason for each action, in order; an empty tuple if the answer tells none."""
     listed = _list_of_objects(facts.get("CancellationReasons"))
     if not listed:
         listed = _told_by_message(str(facts.get("message") or facts.get("Message") or ""))
@@ -300,13 +300,13 @@ def cancellation_reasons(
 
 
 def only_passing(reasons: Sequence[CancellationReason]) -> bool:
-    """Return whether other transactions and want of capacity are all that stood in the way."""
+    """Return whether all reasons pass by themselves: conflicts with other transactions, and throttling."""
     codes = {reason.code for reason in reasons if reason.code is not None}
     return bool(codes) and codes <= PASSING_CODES
 
 
 def _list_of_objects(value: Any) -> Sequence[Mapping[str, Any]]:
-    """Return a list of JSON objects; an empty one where the answer holds something else."""
+    """Return a list of JSON objects; an empty list if the answer holds something else."""
     entries: list[Any] = value if issubclass(type(value), list) else []
     return [entry if issubclass(type(entry), dict) else {} for entry in entries]
 
@@ -347,7 +347,7 @@ def _reason(position: int, entry: Mapping[str, Any], action: Request, translate:
 
 
 def statement_error(request: Request, response: Mapping[str, Any]) -> ServiceError | None:
-    """Return what a statement failed with, as it would have on its own; None if it did not fail.
+    """Return the error of one statement of several, as if it had been sent alone; None if it succeeded.
 
     Args:
         request: the request of all statements.

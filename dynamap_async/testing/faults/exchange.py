@@ -22,7 +22,7 @@ _ABORT: Final = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A request as it came."""
+    """A request that the server has read."""
 
     path: str
     headers: Mapping[str, str]
@@ -31,7 +31,7 @@ class Received:
 
     @property
     def operation(self) -> str:
-        """The API's own name of the operation, or nothing where the request names none."""
+        """The API's own name of the operation; empty if the request names none."""
         return self.headers.get("x-amz-target", "").rpartition(".")[2]
 
     def with_operation(self, operation: str) -> "Received":

@@ -61,7 +61,7 @@ def error_answer(code: str, message: str, *, status: int = 400, facts: Body | No
 
 
 def throttled(call: FaultyCall, code: str) -> Answer:
-    """Return the error of a request for which there is no capacity."""
+    """Return the error for a request for which there is no capacity."""
     kind = "Index" if call.index else "Table"
     direction = "Write" if call.operation in WRITES else "Read"
     exceeded = "AccountLimitExceeded" if code == "RequestLimitExceeded" else "ProvisionedThroughputExceeded"
@@ -72,7 +72,7 @@ def throttled(call: FaultyCall, code: str) -> Answer:
 
 
 def access_denied(call: FaultyCall) -> Answer:
-    """Return the error of a caller whose policy does not allow the operation."""
+    """Return the error for a caller whose policy does not allow the operation."""
     resource = next(iter(_resources(call)), "*")
     return error_answer(
         "AccessDeniedException",
@@ -82,7 +82,7 @@ def access_denied(call: FaultyCall) -> Answer:
 
 
 def failed(status: int, *, html: bool) -> Answer:
-    """Return the answer of a server that failed: DynamoDB's own, or that of a load balancer before it."""
+    """Return the answer of a server that failed: DynamoDB's own, or that of a load balancer in front of it."""
     if html:
         return Answer(status, {"content-type": "text/html"}, _HTML % status)
     code = "ServiceUnavailable" if status == 503 else "InternalServerError"
@@ -91,7 +91,7 @@ def failed(status: int, *, html: bool) -> Answer:
 
 
 def damaged_answer(answer: Answer, damage: Damage) -> Answer:
-    """Return an answer whose body or checksum is wrong; a wrong length is up to whoever sends it."""
+    """Return an answer with a wrong body or checksum. A wrong length is left to the code that sends it."""
     match damage:
         case Damage.MALFORMED:
             body = answer.body[:-1] + b"<"
@@ -110,7 +110,7 @@ def _resources(call: FaultyCall) -> list[str]:
 
 
 def object_of(body: bytes) -> dict[str, Any]:
-    """Return the JSON object that bytes hold; an empty one where they hold none."""
+    """Return the JSON object that bytes hold; an empty one if they hold none."""
     try:
         content: Any = orjson.loads(body)
     except ValueError:

@@ -29,7 +29,7 @@ class Damage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Another answer in place of the server's own."""
+    """The script answers in place of the server."""
 
     name: str
     answer: Callable[[FaultyCall], Answer]
@@ -39,7 +39,7 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """No answer."""
+    """No answer arrives."""
 
     name: str
     how: Break
@@ -51,7 +51,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """The server's own answer, which cannot be believed."""
+    """The server's own answer arrives damaged."""
 
     name: str
     how: Damage
@@ -59,7 +59,7 @@ class Damaged:
 
 @dataclass(frozen=True, slots=True)
 class LeftOver:
-    """A batch of which some items are left unprocessed."""
+    """Some items of a batch are left unprocessed."""
 
     count: int
     name: str = "leave_unprocessed"
@@ -67,14 +67,14 @@ class LeftOver:
 
 @dataclass(frozen=True, slots=True)
 class IdleClose:
-    """A right answer, after which the connection is closed without notice."""
+    """The connection is closed without notice after the answer."""
 
     name: str = "close_idle"
 
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """A right answer that takes its time."""
+    """The answer comes late, and is right."""
 
     name: str
     seconds: float

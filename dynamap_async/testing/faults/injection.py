@@ -16,7 +16,7 @@ from dynamap_async.transport import Connection, Transport, WireTransport
 
 
 class Faults(Script):
-    """What goes wrong, in a few lines, and what went through.
+    """A script of faults, and a log of the requests that went through it.
 
     One script serves any number of sessions, transports and servers; it counts and logs the requests of all of them.
 
@@ -30,7 +30,7 @@ class Faults(Script):
 
     @classmethod
     def random(cls, *, share: float, seed: int) -> Self:
-        """Return a script that does something to a share of all item operations, of every kind that passes.
+        """Return a script that plays faults of every passing kind on a share of all item operations.
 
         Throttling, failures, refused, reset and lost connections, damaged answers, delays up to 50 ms, and for
         batches items that are left unprocessed. Rules that are added come after it.
@@ -95,7 +95,7 @@ _NAMES: Final = tuple(_KINDS)
 
 
 def drawn(call: FaultyCall, random: Random) -> Fault:
-    """Draw a fault for a request; for a batch of several items, now and then, that some of them are left over."""
+    """Draw a fault for a request. For a batch of several items it may be that some are left unprocessed."""
     # Drawn in any case, so that what kind of request comes when does not change the sequence.
     kind, leave = random.choice(_NAMES), random.random() < 1 / (len(_NAMES) + 1)
     if leave and call.operation in UNPROCESSED and call.items > 1:

@@ -32,7 +32,7 @@ from dynamap_async.wire import Body
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Which requests a rule means.
+    """The requests that a rule applies to.
 
     Raises:
         ConfigurationError: there is no such operation, or a number makes no sense.
@@ -56,7 +56,7 @@ class Match:
             check_share(self.share)
 
     def fits(self, call: FaultyCall) -> bool:
-        """Return whether a request is one of those that the rule counts."""
+        """Return whether the rule applies to a request."""
         return (
             self.operation in (None, call.operation)
             and (self.table is None or any(fnmatchcase(table, self.table) for table in call.tables))
@@ -79,7 +79,7 @@ def check_operation(operation: str) -> None:
 
 
 def check_share(share: float) -> None:
-    """Raise ConfigurationError unless the number is a share of one."""
+    """Raise ConfigurationError unless the number is from 0 to 1."""
     if not 0 <= share <= 1:
         raise ConfigurationError(f"share={share!r}: give a share between 0 and 1")
 

@@ -34,7 +34,7 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class FaultDecision:
-    """What is to happen to one request."""
+    """What a script decides to do with one request."""
 
     fault: Fault | None
     slow: tuple[Slow, ...]
@@ -51,7 +51,7 @@ class FaultDecision:
 
     @property
     def dripped_seconds(self) -> float:
-        """For how long the answer's body comes."""
+        """How many seconds the answer's body takes."""
         return sum(each.seconds for each in self.slow if each.dripped)
 
 
@@ -74,11 +74,11 @@ class PlayedRule:
 
     @property
     def unused(self) -> bool:
-        """Whether there was no request for it, or fewer than it was to apply to."""
+        """Whether it has met fewer requests than it was to apply to."""
         return self._applied == 0 if self._left is None else self._left > 0
 
     def counts(self, call: FaultyCall) -> bool:
-        """Count a request if it is one of those meant; return whether the fault is due."""
+        """Count a request if the rule applies to it; return whether the fault is due."""
         if call.operation not in self._operations or not self._match.fits(call):
             return False
         self._seen += 1
@@ -88,7 +88,7 @@ class PlayedRule:
         return drawn and self._left != 0 and self._seen >= (self._match.nth or 1)
 
     def take(self, call: FaultyCall) -> Fault:
-        """Return the fault, which is then used once more."""
+        """Return the fault, and count that it was played."""
         self._applied += 1
         if self._left is not None:
             self._left -= 1
@@ -142,12 +142,12 @@ class Script:
         return Rule(Match(operation, table, index, nth, times, share), self._add)
 
     def clear(self) -> None:
-        """Forget all rules: from now on every request goes through. The log stays."""
+        """Remove all rules: from now on every request goes through. The log stays."""
         self._parts.clear()
 
     @property
     def log(self) -> tuple[LogEntry, ...]:
-        """Every request so far, in the order in which they came."""
+        """All requests so far, in the order in which they came."""
         return tuple(self._log)
 
     @property
@@ -157,12 +157,12 @@ class Script:
 
     @property
     def faulty(self) -> Counter[str]:
-        """How many of them something happened to, by operation."""
+        """How many requests met a fault, by operation."""
         return Counter(entry.operation for entry in self._log if entry.fault is not None)
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The rules that have not been played to their end, as text; empty once everything scripted has happened."""
+        """The rules that have not been played to their end, as text; empty once all faults have happened."""
         return tuple(str(part) for part in self._parts if part.unused)
 
     def decide(self, call: FaultyCall) -> FaultDecision:

@@ -37,7 +37,7 @@ UNPROCESSED: Final[Mapping[str, str]] = {"BatchGetItem": "UnprocessedKeys", "Bat
 
 @dataclass(frozen=True, slots=True)
 class FaultyCall:
-    """One request, taken apart as far as rules look at it."""
+    """The parts of a request that rules look at."""
 
     operation: str
     body: Body = field(repr=False)
@@ -54,7 +54,7 @@ class FaultyCall:
 
 
 def call_of(operation: str, body: Body) -> FaultyCall:
-    """Return a request as scripts see it."""
+    """Return the parts of a request that rules look at."""
     try:
         tables, items = _named(body)
     except (AttributeError, KeyError, TypeError):
@@ -72,7 +72,7 @@ def _named(body: Body) -> tuple[tuple[str, ...], int]:
 
 
 def divided(call: FaultyCall, left_over: int) -> tuple[Body, Body]:
-    """Return a batch without its last items, and those items as the service would list them.
+    """Return a batch without its last items, and those items as the service lists unprocessed ones.
 
     Args:
         call: a batch of more than ``left_over`` items.
@@ -84,7 +84,7 @@ def divided(call: FaultyCall, left_over: int) -> tuple[Body, Body]:
 
 
 def with_left_over(call: FaultyCall, answer: Body, left: Body) -> Body:
-    """Return the answer of a batch with more left over than it says itself."""
+    """Return the answer of a batch with further items added to those left unprocessed."""
     member = UNPROCESSED[call.operation]
     already: Mapping[str, Any] = answer.get(member) or {}
     entries = [*_listed(already), *_listed(left)]

@@ -39,10 +39,10 @@ _OF_THE_CONNECTION: Final = frozenset({"connection", "content-length", "host", "
 
 
 class ServedTables(Protocol):
-    """Tables with states of their own between a server and its engine, such as ``SlowTables``."""
+    """Tables with states of their own in front of an engine, such as ``SlowTables``."""
 
     def check_time(self, *, sockets: bool) -> None:
-        """Raise ConfigurationError if they keep another time than sockets do."""
+        """Raise ConfigurationError if their clock is not the one that sockets keep."""
         ...
 
     async def answer(
@@ -52,7 +52,7 @@ class ServedTables(Protocol):
         passed: Callable[[Body], Awaitable[Body]],
         /,
     ) -> Answer | None:
-        """Return the answer to a request; None where it passes to the engine as it is."""
+        """Return the answer to a request; None if the engine is to answer it."""
         ...
 
 
@@ -88,7 +88,7 @@ class FaultyServer:
 
     @property
     def url(self) -> str:
-        """Where the server listens, for ``Session(endpoint_url=...)`` or any other client.
+        """The server's address, for ``Session(endpoint_url=...)`` or any other client.
 
         Raises:
             ConfigurationError: the server is not running.

@@ -18,7 +18,7 @@ from dynamap_async.wire import Body
 
 
 class FaultyTransport:
-    """Sends through another transport, except for what a script says; its errors are those of a real transport.
+    """Sends requests through another transport, except for what a script says. Its errors are those of a real one.
 
     It starts no tasks, and waits with ``anyio.sleep`` only, so it runs on a virtual clock too.
 
@@ -45,7 +45,7 @@ class FaultyTransport:
         await self._inner.open()
 
     async def send(self, request: Request) -> Body:
-        """Send the request, or do what the script says.
+        """Send the request, or play the fault that the script says.
 
         Raises:
             ServiceError: DynamoDB, or the script in its name, answered with an error.

@@ -59,7 +59,7 @@ _KINDS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """A table or an index that became something else."""
+    """A change of the state of a table or an index."""
 
     at: float
     """When, in seconds since the first request."""
@@ -76,10 +76,10 @@ class Transition:
 
 
 class ControlPlane:
-    """The tables of one engine, and what becomes of them."""
+    """The tables of one engine, with the changes under way on them."""
 
     def __init__(self, durations: Durations, seed: int, now: float) -> None:
-        """Start without tables; those of the engine are found when they are named.
+        """Start without tables. Those of the engine are found when a request names them.
 
         Args:
             durations: how long changes take.
@@ -126,7 +126,7 @@ class ControlPlane:
         }
 
     def catch_up(self, now: float) -> None:
-        """Let everything happen that is due by now."""
+        """Apply all changes that are due by now."""
         while self._due and self._due[0][0] <= now:
             self._now, _, happen = heapq.heappop(self._due)
             happen()
@@ -150,7 +150,7 @@ class ControlPlane:
         return None if carry_out is None else await carry_out(body, ask)
 
     def refusal(self, call: FaultyCall) -> Answer | None:
-        """Return the error of a request for items of a table or an index that is not ready; None where it passes."""
+        """Return the error for a request for items of a table or an index that is not ready; None if it is ready."""
         for name in call.tables if call.operation in READS | WRITES else ():
             table = self._tables.get(name)
             if table is None:
@@ -174,7 +174,7 @@ class ControlPlane:
         return None if found is None or own is None or own.backfilling is None else (found, own)
 
     def _is_short(self, table: SlowTable, index: SlowIndex, call: FaultyCall) -> bool:
-        """Take units of an index that is filled; return whether it has too few: its backfill takes half of them."""
+        """Take units of an index that is being filled, and return whether it has too few: the backfill takes half."""
         if index.state != "BACKFILLING" or index.capacity.units is None:
             return False
         rate = index.capacity.units["WriteCapacityUnits"] / 2
@@ -185,7 +185,7 @@ class ControlPlane:
         return short
 
     async def _table(self, name: str, ask: Ask) -> SlowTable:
-        """Return a table, in whatever state; one that the engine had before is ACTIVE."""
+        """Return a table in any state. One that the engine had before is ACTIVE."""
         table = self._tables.get(name)
         if table is None:
             described: Body = (await ask("DescribeTable", {"TableName": name}))["Table"]
@@ -215,7 +215,7 @@ class ControlPlane:
         return await self._make("create_table", table, (), ask)
 
     async def _make(self, what: str, table: SlowTable, items: Sequence[Any], ask: Ask) -> Body:
-        """Make a table on the engine, with items, and let it be CREATING for as long as that takes."""
+        """Make a table on the engine, with items. It is CREATING for as long as that is to take."""
         self._check_operations()
         self._hide(table, None)
         self._tables[table.name] = table
@@ -354,7 +354,7 @@ class ControlPlane:
         self._become(table, None, "ACTIVE")
 
     def _change(self, table: SlowTable, body: Body, updates: Sequence[Body]) -> None:
-        """Check a change of the table that is not about an index, and let it begin."""
+        """Check a change of the table that is not about an index, and begin it."""
         self._check_operations()
         changed: list[SlowIndex] = []
         if "StreamSpecification" in body:
@@ -423,7 +423,7 @@ class ControlPlane:
         table.begin_class(self._now, since)
 
     def _begin_throughput(self, table: SlowTable, body: Body, updates: Sequence[Body]) -> list[SlowIndex]:
-        """Check the change of a throughput, and note it; return the indexes that it is about."""
+        """Check and record the change of a throughput; return the indexes that it is about."""
         entries = {each["Update"]["IndexName"]: each["Update"] for each in updates}
         unknown = sorted(entries.keys() - table.indexes.keys())
         if unknown:
@@ -448,7 +448,7 @@ class ControlPlane:
         return [table.indexes[name] for name in entries]
 
     def _switches(self, table: SlowTable, body: Body, entries: Mapping[str, Body]) -> bool:
-        """Return whether the billing mode changes; raise if it may not, or if units are missing or superfluous."""
+        """Return whether the billing mode changes. Raise if it may not, or if units are missing or superfluous."""
         mode = body.get("BillingMode")
         on_demand = table.on_demand if mode is None else mode == "PAY_PER_REQUEST"
         switches = on_demand != table.on_demand
@@ -464,7 +464,7 @@ class ControlPlane:
         return switches
 
     def _is_alike(self, capacity: SlowCapacity, entry: Body, where: str) -> bool:
-        """Raise if a throughput may not become that; return whether it is that already."""
+        """Return whether a throughput has these units already. Raise if it may not get them."""
         warm: Mapping[str, int] = entry.get("WarmThroughput") or {}
         for name in sorted(_WARM & warm.keys()):
             if warm[name] < capacity.warm[name]:
@@ -567,14 +567,14 @@ class ControlPlane:
         return {"BackupDescription": {"BackupDetails": {**backup.described(), "BackupStatus": "DELETED"}}}
 
     def _backup(self, arn: str) -> SlowBackup:
-        """Return a backup that is there."""
+        """Return a backup that exists."""
         backup = self._backups.get(arn)
         if backup is None:
             raise refusals.backup_not_found(arn)
         return backup
 
     def _made_backup(self, arn: str) -> SlowBackup:
-        """Return a backup that is there, and made."""
+        """Return a backup that exists and is complete."""
         backup = self._backup(arn)
         if backup.status == "CREATING":
             raise refusals.backup_in_use(arn)
@@ -684,7 +684,7 @@ class ControlPlane:
         self.log.append(Transition(at=at, table=table.name, index=name, before=before, after=after))
 
     def _hide(self, table: SlowTable, before: Body | None) -> None:
-        """Let descriptions show for a moment what was before."""
+        """Have descriptions show for a moment what was before."""
         table.hide(before, self._drawn("lag", table), self._now)
 
     def _later(self, what: str, table: SlowTable, happen: Callable[[], None]) -> None:
@@ -770,7 +770,7 @@ async def _items_of(table: str, ask: Ask) -> list[Any]:
 
 
 async def _put_items(table: str, items: Sequence[Any], ask: Ask) -> None:
-    """Store items on an engine, as many at a time as it takes."""
+    """Store items on an engine, in batches."""
     requests: list[Body] = [{"PutRequest": {"Item": item}} for item in items]
     while requests:
         now, requests = requests[:BATCH_WRITE_REQUESTS], requests[BATCH_WRITE_REQUESTS:]
@@ -780,7 +780,7 @@ async def _put_items(table: str, items: Sequence[Any], ask: Ask) -> None:
 
 
 def _insights_of(table: SlowTable, index: str) -> Body:
-    """Return what is told of Contributor Insights of an index, or of the table."""
+    """Return the description of Contributor Insights of an index, or of the table."""
     named = {"IndexName": index} if index else {}
     return {"TableName": table.name, **named, "ContributorInsightsStatus": table.insights[index]}
 

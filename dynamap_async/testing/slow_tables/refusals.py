@@ -17,7 +17,7 @@ class RefusedChange(Exception):  # noqa: N818 - what happened, not a mistake
     """The service answers with an error."""
 
     def __init__(self, code: str, message: str) -> None:
-        """Record what the service says."""
+        """Store what the service says."""
         super().__init__(f"{code}: {message}")
         self.answer: Final[Answer] = error_answer(code, message)
 
@@ -74,7 +74,7 @@ def table_exists(table: str) -> RefusedChange:
 
 
 def table_not_found(table: str) -> RefusedChange:
-    """Return the refusal of a request about a table that is not there, or not yet."""
+    """Return the refusal of a request about a table that does not exist, or not yet."""
     return RefusedChange("ResourceNotFoundException", f"Requested resource not found: Table: {table} not found")
 
 
@@ -104,7 +104,7 @@ def nothing_asked() -> RefusedChange:
 
 
 def index_not_found(index: str) -> RefusedChange:
-    """Return the refusal of a request about an index that is not there."""
+    """Return the refusal of a request about an index that does not exist."""
     return RefusedChange("ResourceNotFoundException", f"Requested resource not found: Index: {index}")
 
 
@@ -149,7 +149,7 @@ def restored_table_exists(table: str) -> RefusedChange:
 
 
 def no_policy(arn: str) -> RefusedChange:
-    """Return the refusal to tell a resource policy where there is none.
+    """Return the refusal to return a resource policy if there is none.
 
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetResourcePolicy.html
     """

@@ -35,7 +35,7 @@ _ENGINE_SECONDS: Final = 30.0
 
 
 class SlowTables:
-    """Tables that take their time, in front of a local engine, which finishes every change at once.
+    """Tables whose changes take time, in front of a local engine that finishes every change at once.
 
     Requests about tables go through a state machine of the service: CREATING, UPDATING, DELETING, indexes that are
     allocated and then filled, descriptions that are late, quotas, and refusals in the service's codes and words.
@@ -81,12 +81,12 @@ class SlowTables:
 
     @property
     def log(self) -> tuple[Transition, ...]:
-        """Every change of a state up to the last request, each with its time, in the order in which they happened."""
+        """All changes of a state up to the last request, each with its time, in the order in which they happened."""
         plane = self._plane
         return () if plane is None else tuple(plane.log)
 
     def now(self) -> float:
-        """Return the time of day of the tables, in epoch seconds: the clock's, and what the loop has waited since."""
+        """Return the tables' time of day in epoch seconds: the clock's, plus what the loop has waited since."""
         if self._plane is None:
             return self._clock()
         return self._clock() + asyncio.get_running_loop().time() - self._loop_began
@@ -131,7 +131,7 @@ class SlowTables:
         return FaultyServer(self._running().endpoint_url, script or Script(), tables=self)
 
     def check_time(self, *, sockets: bool) -> None:
-        """Raise if two notions of time would meet: sockets keep real time, whatever a clock says.
+        """Raise if the tables keep another time than the transport: sockets keep real time, whatever a clock says.
 
         Args:
             sockets: whether requests travel over sockets of the loop.
@@ -152,7 +152,7 @@ class SlowTables:
             )
 
     async def answer(self, call: FaultyCall, ask: Ask, passed: Callable[[Body], Awaitable[Body]]) -> Answer | None:
-        """Return the answer to a request; None where it passes to the engine as it is.
+        """Return the answer to a request; None if the engine is to answer it.
 
         Args:
             call: the request.
@@ -195,7 +195,7 @@ class SlowTables:
 
 
 class SlowTransport:
-    """Sends through another transport, with slow tables in between.
+    """Sends requests through another transport, with slow tables in between.
 
     Args:
         inner: what requests go through.
@@ -243,7 +243,7 @@ class SlowTransport:
 
 
 class EngineTransport:
-    """Asks a local engine: over the library's own connections, or without letting time pass on a ``VirtualClockLoop``.
+    """Sends requests to a local engine, on a ``VirtualClockLoop`` without letting its time pass.
 
     There a request holds the loop until the engine has answered, so that no timer can go off meanwhile, and requests
     are answered in the order in which they were made.
@@ -263,13 +263,13 @@ class EngineTransport:
         return self._wire.max_connections
 
     async def open(self) -> None:
-        """Look at the loop, and open connections where it needs them."""
+        """Open connections, unless the loop's clock is virtual."""
         self._virtual = isinstance(asyncio.get_running_loop(), VirtualClockLoop)
         if not self._virtual:
             await self._wire.open()
 
     async def send(self, request: Request) -> Body:
-        """Ask the engine.
+        """Send the request to the engine.
 
         Raises:
             ServiceError: it answered with an error.

@@ -22,7 +22,7 @@ _WARM: Final = {"ReadUnitsPerSecond": WARM_READ_UNITS, "WriteUnitsPerSecond": WA
 
 @dataclass(slots=True, eq=False)
 class SlowCapacity:
-    """What a table, or a global index, may take, and how often that was lowered."""
+    """The throughput of a table or a global index, and how often it was lowered."""
 
     units: dict[str, int] | None
     """The provisioned units; None for on-demand."""
@@ -46,11 +46,11 @@ class SlowCapacity:
         return capacity
 
     def limit(self, most: Mapping[str, int]) -> None:
-        """Set the most that on-demand requests may take; -1 takes a limit away."""
+        """Set the maximum for on-demand requests; -1 removes it."""
         self.most = {name: value for name, value in {**self.most, **most}.items() if name in _MOST and value > 0}
 
     def change(self, entry: Body, *, on_demand: bool) -> None:
-        """Take what an UpdateTable says of the table, or of the index."""
+        """Change the throughput as an UpdateTable says of the table, or of the index."""
         if on_demand:
             self.units = None
             self.warm = {name: max(units, self.warm[name]) for name, units in _WARM.items()}
@@ -62,7 +62,7 @@ class SlowCapacity:
         self.warm = {**self.warm, **(entry.get("WarmThroughput") or {})}
 
     def stays(self, entry: Body) -> bool:
-        """Return whether an UpdateTable asks for nothing but what is there."""
+        """Return whether an UpdateTable asks for no other throughput than this."""
         units: Mapping[str, int] = entry.get("ProvisionedThroughput") or self.units or {}
         most: Mapping[str, int] = entry.get("OnDemandThroughput") or {}
         warm: Mapping[str, int] = entry.get("WarmThroughput") or {}
@@ -76,12 +76,12 @@ class SlowCapacity:
         return wanted is not None and units is not None and any(wanted[name] < units[name] for name in UNITS)
 
     def decreases_today(self, now: float) -> list[float]:
-        """Return when it was lowered on this UTC day."""
+        """Return the times at which it was lowered on this UTC day."""
         today = datetime.fromtimestamp(now, UTC).date()
         return [at for at in self.decreases if datetime.fromtimestamp(at, UTC).date() == today]
 
     def described(self, now: float) -> dict[str, Any]:
-        """Return its members of a description."""
+        """Return its members of the table's description."""
         units = self.units or dict.fromkeys(UNITS, 0)
         throughput = {**units, "NumberOfDecreasesToday": len(self.decreases_today(now))}
         shown: dict[str, Any] = {
@@ -106,20 +106,20 @@ class SlowIndex:
     """False while it is allocated, True while it is filled; None if it was made with its table."""
 
     def become(self, status: str) -> None:
-        """Take another status."""
+        """Change the status."""
         self.status = status
 
     def begin_backfill(self) -> None:
-        """Be filled from now on."""
+        """Start to fill the index."""
         self.backfilling = True
 
     @property
     def state(self) -> str:
-        """The status, in which a backfill has a name of its own."""
+        """The status, with a name of its own for the backfill."""
         return "BACKFILLING" if self.status == "CREATING" and self.backfilling else self.status
 
     def described(self, table: str, now: float) -> dict[str, Any]:
-        """Return its entry of a description."""
+        """Return its entry in the table's description."""
         shown: dict[str, Any] = {
             **self.definition,
             "IndexStatus": self.status,
@@ -147,12 +147,12 @@ class SlowTimeToLive:
         return self.status in ("ENABLED", "ENABLING")
 
     def change(self, attribute: str, now: float, *, enabled: bool) -> None:
-        """Begin to be turned on or off."""
+        """Start to turn it on or off."""
         self.changed_at, self.attribute = now, attribute
         self.status = "ENABLING" if enabled else "DISABLING"
 
     def settle(self) -> None:
-        """Be what it was changed to."""
+        """Finish the change."""
         if self.status == "ENABLING":
             self.status = "ENABLED"
         else:
@@ -201,7 +201,7 @@ class SlowTable:
 
     @classmethod
     def of(cls, body: Body, now: float, status: str) -> "SlowTable":
-        """Return the table that a CreateTable, or a description, says."""
+        """Return the table that a CreateTable, or a description, describes."""
         types = {each["AttributeName"]: each["AttributeType"] for each in body["AttributeDefinitions"]}
         table = cls(
             body["TableName"],
@@ -228,7 +228,7 @@ class SlowTable:
         return table
 
     def creation(self) -> Body:
-        """Return the request that makes it on an engine, which need not know what is kept here."""
+        """Return the request that makes the table on an engine, without the settings that are kept here."""
         body: dict[str, Any] = {
             "TableName": self.name,
             "KeySchema": self.key_schema,
@@ -254,39 +254,39 @@ class SlowTable:
         return {**body, **encryption, "TableClass": self.table_class}
 
     def restored(self, summary: Body) -> "SlowTable":
-        """Be a table that was restored."""
+        """Become a table that was restored."""
         self.restored_from = summary
         return self
 
     def become(self, status: str) -> None:
-        """Take another status."""
+        """Change the status."""
         self.status = status
 
     def hide(self, before: Body | None, seconds: float, now: float) -> None:
-        """Let descriptions show for some time what was before; None for a table that is not found yet."""
+        """Have descriptions show for some time what was before; None for a table that is not found yet."""
         if now >= self.shown_until:
             self.shown_before = before
         self.shown_until = now + seconds
 
     def add_index(self, index: SlowIndex, types: dict[str, str]) -> None:
-        """Have one more index, and the types of the attributes in all keys."""
+        """Add an index, with the types of the attributes in all keys."""
         self.indexes[index.name], self.types = index, types
 
     def drop_index(self, name: str) -> None:
-        """Lose an index, and the definitions of attributes that no other key uses."""
+        """Remove an index, and the definitions of attributes that no other key uses."""
         del self.indexes[name]
         self.types = {name: kind for name, kind in self.types.items() if name in self.used()}
 
     def switch_billing(self, now: float) -> None:
-        """Note that the billing mode was changed."""
+        """Record that the billing mode was changed."""
         self.billing_changed_at = now
 
     def begin_class(self, now: float, since: float) -> None:
-        """Note that the class was changed, and forget changes from before some time."""
+        """Record that the class was changed, and drop the records from before some time."""
         self.class_changed_at = [*(at for at in self.class_changed_at if at > since), now]
 
     def change(self, body: Body, now: float) -> None:
-        """Take what an UpdateTable says, of all that is neither an index nor a throughput."""
+        """Change what an UpdateTable says, but for indexes and throughput."""
         self.protected = body.get("DeletionProtectionEnabled", self.protected)
         self.table_class = body.get("TableClass", self.table_class)
         self.encryption = body.get("SSESpecification", self.encryption)
@@ -294,25 +294,25 @@ class SlowTable:
             self.set_stream(body["StreamSpecification"], now)
 
     def set_tags(self, tags: dict[str, str]) -> None:
-        """Have these tags, and no others."""
+        """Replace the tags."""
         self.tags = tags
 
     def set_replica(self, region: str, status: str | None) -> None:
-        """Give the replica in a region another status; None where it is gone."""
+        """Set the status of the replica in a region; None removes it."""
         self.replicas = {name: each for name, each in self.replicas.items() if name != region}
         if status is not None:
             self.replicas[region] = status
 
     def set_policy(self, policy: str | None) -> None:
-        """Have this resource policy, or none."""
+        """Set or remove the resource policy."""
         self.policy = policy
 
     def set_kinesis_stream(self, stream: str, status: str) -> None:
-        """Give what a Kinesis stream gets another status."""
+        """Set the status of a Kinesis stream."""
         self.kinesis_streams[stream] = status
 
     def set_insights(self, index: str, status: str) -> None:
-        """Give Contributor Insights of an index, or of the table, another status."""
+        """Set the status of Contributor Insights of an index, or of the table."""
         self.insights[index] = status
 
     @property
@@ -321,7 +321,7 @@ class SlowTable:
         return any(status != "ACTIVE" for status in self.replicas.values())
 
     def set_recovery(self, days: int | None, now: float) -> None:
-        """Keep a history of so many days, or none."""
+        """Set for how many days a history is kept; None for no history."""
         if self.recovery_days is None:
             self.recovery_since = now
         self.recovery_days = days
@@ -333,7 +333,7 @@ class SlowTable:
 
     @property
     def on_demand(self) -> bool:
-        """Whether it is paid for by request."""
+        """Whether the billing mode is on demand."""
         return self.capacity.units is None
 
     def used(self, *more: Body) -> set[str]:
@@ -349,7 +349,7 @@ class SlowTable:
             self.stream_label = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
 
     def described(self, now: float) -> dict[str, Any]:
-        """Return what DescribeTable says once it is up to date; settings that were never made are left out."""
+        """Return the table's description once it is up to date, without settings that were never made."""
         shown: dict[str, Any] = {
             "TableName": self.name,
             "TableArn": self.arn,
@@ -411,11 +411,11 @@ class SlowBackup:
     status: str = "CREATING"
 
     def become(self, status: str) -> None:
-        """Take another status."""
+        """Change the status."""
         self.status = status
 
     def described(self) -> dict[str, Any]:
-        """Return what is told of it."""
+        """Return its description."""
         return {
             "BackupArn": self.arn,
             "BackupName": self.name,

@@ -16,7 +16,7 @@ _ADDED: Final = "#slow_tables_"
 
 
 def fits(item: WireItem, key_schema: list[dict[str, str]], types: Mapping[str, str]) -> bool:
-    """Return whether an index holds an item.
+    """Return whether an index has an entry for an item.
 
     Args:
         item: the item, with all attributes of the index's key.

@@ -176,9 +176,10 @@ class Lease(EnteredByAsyncWith):
                     lease=self.name,
                     holder=found.owner,
                 )
-            if told != found.fence:
+            if told != found.fence:  # once for each holder, and not for each look
                 self._waiting_for(found.owner)
                 told = found.fence
+            # As often as it is renewed: each look in vain costs a read, and each one too few some seconds.
             await asyncio.sleep(min(left, min(found.seconds, self._seconds) / _RENEWALS))
 
     async def _takes(self, found: LeaseItem | None) -> bool:

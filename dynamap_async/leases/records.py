@@ -107,6 +107,7 @@ class LeaseRecords:
             owner: who takes it; see ``new_owner``.
             seconds: how long the owner goes on without having renewed it.
         """
+        # On condition of the beat too: the holder may have renewed it since it was found.
         as_found: Condition = LeaseItem.pk.missing()
         fence = 1
         if found is not None:

@@ -285,7 +285,7 @@ class Migrations:
             library_version=_library_version(),
             source=declared.source_hash,
         )
-        if before is not None and before.state not in (*OVER, "undone"):
+        if before is not None and before.state not in (*OVER, "undone"):  # it was broken off, or raised
             record.take_over(before)
         await self._put(record, holding)
         return record
@@ -298,6 +298,7 @@ class Migrations:
 
     async def _put(self, record: MigrationRecord, holding: _Holding) -> None:
         """Store a record, unless a process with a later fence has written it."""
+        # Two processes may believe that they hold the lease, one of which was frozen: the later fence wins.
         not_later = MigrationRecord.pk.missing() | (MigrationRecord.fence <= record.fence)
         try:
             await holding.session.without_hooks().put(record, where=not_later)

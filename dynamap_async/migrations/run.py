@@ -219,7 +219,7 @@ class _Items(Generic[M]):
             self._place.ended = True
             await self._keep(None)
             raise
-        except BaseException:
+        except BaseException:  # a page that is read ahead must not outlive the loop over this
             await self._stream.aclose()
             raise
         self._place.items += 1

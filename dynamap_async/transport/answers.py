@@ -74,6 +74,7 @@ def read_in_pieces(request: Request, answer: Answer, *, leaves_items: bool = Fal
 
 
 def _content(request: Request, answer: Answer, checksum: int, parsed: Any) -> Body:
+    # Before anything is believed, the status included: what was damaged on its way may look like an error.
     expected = answer.headers.get("x-amz-crc32")
     if expected is not None and expected.strip() != str(checksum):  # not every HTTP library takes spaces away
         raise _damaged(request, answer, "the answer's checksum is wrong")

@@ -176,6 +176,7 @@ def transport_error(error: BaseException, request: Request, place: str = "the en
         place: the host that was asked and its region, for the message.
     """
     causes = _causes(error)
+    # What the answer shows comes first: if any of it has arrived, the request was sent.
     if any(isinstance(cause, AnswerTooLargeError) for cause in causes):
         return _too_large(request)
     if any(_is_damage(cause) for cause in causes):

@@ -205,7 +205,7 @@ class WireTransport:
         except TypeError as error:
             raise unsendable(request, error) from None
         remedied = False
-        while True:
+        while True:  # once more at most: after other credentials were found, or the clock was set right
             used = credentials.fixed or await credentials.current()
             headers = opened.signer.sign(used, request.operation, body, self._clock.now())
             try:
@@ -213,10 +213,10 @@ class WireTransport:
             except opened.channel.errors as error:
                 raise transport_error(error, request, opened.endpoint.place) from error
             try:
-                if len(answer.body) < _LARGE_BYTES:
+                if len(answer.body) < _LARGE_BYTES:  # a larger one would hold the event loop for too long
                     return read_answer(request, answer, leaves_items=self._leaves_items)
                 return await in_turns(read_in_pieces(request, answer, leaves_items=self._leaves_items))
-            except CredentialsRejectedError as error:
+            except CredentialsRejectedError as error:  # DynamoDB has not looked at the request, so a repeat is safe
                 if remedied or not await self._remedied(credentials, error, answer, used):
                     error.args = tuple(_without_secrets(str(each), used) for each in error.args)
                     raise
@@ -301,7 +301,7 @@ async def open_channel(settings: ConnectionSettings, longest_connect_seconds: fl
     Raises:
         ConfigurationError: the HTTP client does not accept the settings.
     """
-    if not settings.endpoint.can_exist:
+    if not settings.endpoint.can_exist:  # before any look-up, which could take seconds to say so
         return NoHostChannel(settings.endpoint)
     if settings.sends_by_session_class:
         from dynamap_async.transport.session_class import open_session_class  # the look-up loaded it

@@ -168,7 +168,7 @@ class Http1Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Parse what was read, and end the exchange if the answer is complete."""
         if self._waiter is None:
-            self._abort()  # nobody asked, or nobody waits for it any more
+            self._abort()  # nobody asked for it, or nobody waits for it any more
             return
         try:
             self._parser.feed_data(self._buffer[:nbytes])
@@ -240,7 +240,7 @@ class Http1Connection(asyncio.BufferedProtocol):
                 waiter.set_exception(error)
             else:
                 waiter.set_result(answer)
-        if not self._reusable or self._writing:
+        if not self._reusable or self._writing:  # an answer to half of a request: the other half would follow it
             self._abort()
             self._write_on()
             return

@@ -128,7 +128,7 @@ def _tls(config: Any, verify: str | bool) -> ssl.SSLContext:
 
 
 _SIGNED_FOR: Final = {"local": "us-east-1"}
-"""Region -> the other one that signatures are made for, at the address that AWS's rules give it."""
+"""Region -> the region that signatures name instead, at the address that AWS's rules give it."""
 
 
 def resolve_region(given: str | None, config: Any, session: Any) -> str:
@@ -162,7 +162,7 @@ def resolve_endpoint(service: Service, given: str | None, region: str, config: A
 
     Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html
     """
-    url = _configured_endpoint(service, config, session) if given is None else given
+    url = _configured_endpoint(service, config, session) if given is None else given  # which serves all services
     if url is None:
         url, region = asyncio.run(_service_endpoint(service, region, config, session))
     return to_endpoint(url, region)

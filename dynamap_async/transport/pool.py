@@ -77,8 +77,9 @@ class Pool:
         """Send once and return the answer, whatever its status."""
         lines = "\r\n".join(map(": ".join, headers.items()))
         head = f"{self._head}{lines}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-        while True:
+        while True:  # an idle connection may turn out to have ended: then nothing was sent, and the next one is tried
             new = not self._idle
+            # The one that was used last, so that those which are not needed reach the end of their idle time.
             connection = await self._another() if new else self._idle.pop()
             if (waiter := connection.begin(head, body)) is not None:
                 break
@@ -89,7 +90,7 @@ class Pool:
                 await connection.write_rest(body, waiter)
             return await waiter
         except asyncio.CancelledError:
-            connection.give_up(waiter)
+            connection.give_up(waiter)  # its answer would be taken for that to the next request
             raise
         finally:
             if self._waiting:

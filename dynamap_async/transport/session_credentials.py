@@ -114,7 +114,7 @@ class SessionCredentials:
             return await source.get_frozen_credentials()
         if source.refresh_needed(self._due_seconds):
             refresh = partial(self._refresh, source)
-            if not source.refresh_needed(0):
+            if not source.refresh_needed(0):  # they are good still, so nobody waits
                 self._refreshing.begin(refresh)
             else:
                 await self._refreshing.run(refresh)

@@ -79,6 +79,7 @@ def complete_settings(connection: Connection) -> ConnectionSettings | None:
         ConfigurationError: the endpoint is not an address.
     """
     region, url = connection.region, connection.endpoint_url
+    # Whatever is missing may be in the environment or in a profile, and botocore's rules for these are its own.
     if not region or url is None or connection.credentials is None:
         return None
     if connection.aio_session is not None or connection.aio_config is not None or not re.fullmatch(_REGION, region):

@@ -59,6 +59,7 @@ class Signer:
             now: seconds since the epoch, as the service counts them.
         """
         second = int(now)
+        # By identity: a source of credentials gives the same value for as long as they do not change.
         if second != self._second or credentials is not self._credentials:
             self._prepare(credentials, second)
         target = self._target_prefix + operation

@@ -10,8 +10,15 @@ from dynamap_async.lazy_names import lazy_names
 if TYPE_CHECKING:
     from dynamap_async.codec.choices import enum_of, literal_of
     from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
-    from dynamap_async.codec.converter import ALL_TAGS, DECODE_ERRORS, Converter, FieldEncoding, deepest
-    from dynamap_async.codec.decoder_forms import Decode
+    from dynamap_async.codec.converter import (
+        ALL_TAGS,
+        DECODE_ERRORS,
+        Converter,
+        Decode,
+        Description,
+        FieldEncoding,
+        deepest,
+    )
     from dynamap_async.codec.deferred import Deferred
     from dynamap_async.codec.encode_errors import abbreviate, refusal
     from dynamap_async.codec.forms import (
@@ -26,8 +33,14 @@ if TYPE_CHECKING:
     from dynamap_async.codec.images import wire_item
     from dynamap_async.codec.instants import ZONELESS, instant_text, parse_instant, to_epoch_seconds
     from dynamap_async.codec.map_keys import MapKey, map_key
-    from dynamap_async.codec.native_decoding import Members, NativeDecode, native_apart, native_decoder
-    from dynamap_async.codec.native_encoding import NativeEncode, native_encoder
+    from dynamap_async.codec.native_codec import (
+        Members,
+        NativeDecode,
+        NativeEncode,
+        native_apart,
+        native_decoder,
+        native_encoder,
+    )
     from dynamap_async.codec.nested import EMPTY_SET, OMISSIONS, Field, Nested, Omissions, nested_of, omit
     from dynamap_async.codec.numbers import number_text, parse_number
     from dynamap_async.codec.plain import decode_any, encode_any, order_key, readable, readable_key
@@ -78,6 +91,7 @@ __all__ = [
     "Converter",
     "Decode",
     "Deferred",
+    "Description",
     "Field",
     "FieldEncoding",
     "KeyRole",
@@ -156,16 +170,14 @@ __all__ = [
 _HOMES: Final = {
     "choices": "enum_of literal_of",
     "containers": "list_of map_of set_of tuple_of variadic_tuple_of",
-    "converter": "ALL_TAGS DECODE_ERRORS Converter FieldEncoding deepest",
-    "decoder_forms": "Decode",
+    "converter": "ALL_TAGS DECODE_ERRORS Converter Decode Description FieldEncoding deepest",
     "deferred": "Deferred",
     "encode_errors": "abbreviate refusal",
     "forms": "EPOCH_MILLISECONDS EPOCH_SECONDS JSON_TEXT StoredForm TimeText stored_as time_text",
     "images": "wire_item",
     "instants": "ZONELESS instant_text parse_instant to_epoch_seconds",
     "map_keys": "MapKey map_key",
-    "native_decoding": "Members NativeDecode native_apart native_decoder",
-    "native_encoding": "NativeEncode native_encoder",
+    "native_codec": "Members NativeDecode NativeEncode native_apart native_decoder native_encoder",
     "nested": "EMPTY_SET OMISSIONS Field Nested Omissions nested_of omit",
     "numbers": "number_text parse_number",
     "plain": "decode_any encode_any order_key readable readable_key",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dynamap_async.codec.converter import ALL_TAGS, Converter, Usual
-from dynamap_async.codec.decoder_forms import Decode
+from dynamap_async.codec.converter import ALL_TAGS, Converter, Decode, Description
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.scalars import STORED_TEXT
@@ -45,7 +44,7 @@ class _Through(_Anything):
 
 def anything() -> Converter:
     """Return the converter of Any and object: see ``encode_any`` and ``decode_any``."""
-    return _Anything(label="Any", tags=ALL_TAGS, encode=encode_any, decode=decode_any, usual=Usual("any"))
+    return _Anything(label="Any", tags=ALL_TAGS, encode=encode_any, decode=decode_any, description=Description("any"))
 
 
 def through(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import Enum, Flag
 from typing import Any, cast
 
-from dynamap_async.codec.converter import Converter, Usual
+from dynamap_async.codec.converter import Converter, Description
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.plain import encode_any
 from dynamap_async.wire import AttributeValue, Tag
@@ -44,7 +44,9 @@ def enum_of(kind: type[Enum], value: Converter, *, exact: bool = True) -> Conver
         decode=decode if exact else decode_value,
         types=(kind, *_types_of(member.value for member in kind)),
         # Combinations of flags are members too.
-        usual=None if issubclass(kind, Flag) else Usual("enum", kind, (value,)),
+        description=Description(
+            "enum", None if issubclass(kind, Flag) else kind, kind if exact else None, inner=(value,)
+        ),
     )
 
 
@@ -87,7 +89,7 @@ def literal_of(values: Iterable[Any]) -> Converter:
         encode=encode,
         decode=decode,
         types=tuple({kind for kind, _choice in stored}),
-        usual=Usual("text", among=frozenset(choices)) if _types_of(choices) == {str} else None,
+        description=Description("text", str, among=frozenset(choices)) if _types_of(choices) == {str} else None,
     )
 
 

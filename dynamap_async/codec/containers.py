@@ -10,12 +10,11 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final, TypeGuard, cast
 
-from dynamap_async.codec.converter import Converter, Usual, one_deeper
-from dynamap_async.codec.decoder_forms import Decode, Form, described, tag_of
+from dynamap_async.codec.converter import Converter, Decode, Description, one_deeper
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.map_keys import TEXT_KEY, MapKey
 from dynamap_async.codec.part_decoding import list_parts, map_parts, set_parts, with_all
-from dynamap_async.codec.scalars import STORED_TEXT, encode_text
+from dynamap_async.codec.scalars import AS_STORED, STORED_TEXT, encode_text
 from dynamap_async.errors import EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
@@ -120,8 +119,15 @@ def set_of(member: Converter, *, frozen: bool = False, as_list: bool = False) ->
         decode=_set_decoder(member, list if as_list else kind, pair),
         decode_parts=set_parts(member, pair),
         types=(set, frozenset),
-        usual=None if pair is None else Usual("texts" if member.encode is encode_text else "set", kind, (member,)),
+        description=_description_of_texts(member, kind, as_list=as_list),
     )
+
+
+def _description_of_texts(member: Converter, kind: type[Any], *, as_list: bool) -> Description | None:
+    """Return what the native codec is told of a set of text; None of other sets."""
+    if member.decode is not STORED_TEXT:
+        return None
+    return Description("texts", kind if member.encode is encode_text else None, None if as_list else kind)
 
 
 def list_of(member: Converter, *, accepts: tuple[type[Any], ...] = (list,), label: str = "list") -> Converter:
@@ -142,7 +148,7 @@ def list_of(member: Converter, *, accepts: tuple[type[Any], ...] = (list,), labe
         decode=_list_decoder(member.decode, list),
         decode_parts=list_parts(repeat(member)),
         types=accepts,
-        usual=Usual("list", accepts[0], (member,)),
+        description=Description("list", accepts[0], inner=(member,)),
     )
 
 
@@ -158,7 +164,7 @@ def variadic_tuple_of(member: Converter) -> Converter:
         decode=_list_decoder(member.decode, tuple),
         decode_parts=list_parts(repeat(member)),
         types=(tuple,),
-        usual=Usual("list", tuple, (member,)),
+        description=Description("list", tuple, tuple, inner=(member,)),
     )
 
 
@@ -197,7 +203,7 @@ def map_of(
         decode=_map_decoder(key, value.decode, label),
         decode_parts=map_parts(key, value, label),
         types=accepts,
-        usual=Usual("map", dict, (value,)) if key is TEXT_KEY and dict in accepts else None,
+        description=Description("map", dict if dict in accepts else None, inner=(value,)) if key is TEXT_KEY else None,
     )
 
 
@@ -259,7 +265,7 @@ def _set_decoder(member: Converter, kind: Callable[[Any], Any], pair: tuple[str,
             return decode_list(value)
         return kind([decode_member({tag: element}) for element in stored_members(value)])
 
-    return described(decode_texts, Form("texts", "SS", kind)) if member.decode is STORED_TEXT else decode
+    return decode_texts if member.decode is STORED_TEXT else decode
 
 
 def _list_encoder(member: Converter, label: str, accepts: tuple[type[Any], ...]) -> Callable[[Any], AttributeValue]:
@@ -291,10 +297,8 @@ def _list_decoder(decode_member: Decode, kind: Callable[[Any], Any]) -> Decode:
     def decode_tagged(value: Any) -> Any:  # in half the time of the other (benchmarks: decode)
         return [element[tag] for element in value["L"]]
 
-    tag = tag_of(decode_member)
-    if kind is not list:
-        return decode
-    return described(decode if tag is None else decode_tagged, Form("list", "L", inner=decode_member))
+    tag = AS_STORED.get(decode_member)
+    return decode if kind is not list or tag is None else decode_tagged
 
 
 def _tuple_encoder(
@@ -361,4 +365,4 @@ def _map_decoder(key: MapKey, decode_member: Decode, label: str) -> Decode:
         stored = value["M"]
         return with_all({read_key(name): decode_member(member) for name, member in stored.items()}, stored, label)
 
-    return described(decode, Form("map", "M", inner=decode_member)) if read_key is str else decode_keys
+    return decode if read_key is str else decode_keys

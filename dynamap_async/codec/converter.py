@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
-from dynamap_async.codec.decoder_forms import Decode
 from dynamap_async.codec.plain import decode_any
 from dynamap_async.errors import DecodeError
 from dynamap_async.wire import AttributeValue, Tag
@@ -20,7 +20,10 @@ CONTAINERS: Final[frozenset[Tag]] = frozenset(("L", "M"))
 """The stored types whose values have parts."""
 
 
-UsualKind: TypeAlias = Literal[
+Decode: TypeAlias = Callable[[AttributeValue], Any]
+"""Attribute value -> Python value."""
+
+Kind: TypeAlias = Literal[
     "text",
     "integer",
     "decimal",
@@ -31,7 +34,6 @@ UsualKind: TypeAlias = Literal[
     "uuid",
     "instant",
     "texts",
-    "set",
     "list",
     "map",
     "fields",
@@ -42,28 +44,44 @@ UsualKind: TypeAlias = Literal[
 ]
 
 
-class Usual(NamedTuple):
-    """Which values of a type are usual, and what is stored for them: the same as ``encode`` gives.
+class Description(NamedTuple):
+    """What the native codec is told of a type, to store and read its usual values as ``encode`` and ``decode`` do.
 
-    The native codec is told this. All other values are given to ``encode``.
+    It gives all other values to these. Whoever changes one of them changes the description, too.
     """
 
-    kind: UsualKind
-    """What the values are. ``texts`` is a set of text, ``set`` another one that is stored as a set, ``fields`` an
-    object with known members; ``either`` is one of several types; ``any`` is anything."""
+    kind: Kind
+    """How values are stored. ``texts`` is a set of text, ``fields`` an object with known members, ``enum`` a member of
+    an enum, stored as its value; ``either`` is one of several types; ``any`` is anything. ``native/type.h`` has the
+    stored types of these."""
 
     of: type[Any] | None = None
-    """The type that they are of, and of no subclass of it; None where the kind says it."""
+    """The type of the values that are encoded, and no subclass of it; None for no value, and where the kind takes
+    values of several types. The native codec relies on it: dates have to be dates."""
+
+    make: Callable[[Any], Any] | None = None
+    """Makes the value: of the text, list or dict that is stored, or of an enum's value. None where that is the value,
+    because Pydantic makes another one of it. Integers and floats are made natively, if their text is usual; the text of
+    a date that Pydantic is to parse is given to ``decode``, unless it begins with a year and a hyphen."""
 
     inner: Sequence[Converter] = ()
     """The converter of the members, of the alternative to None, or of an enum's values; the alternatives of ``either``.
     """
 
     parts: Sequence[FieldEncoding] = ()
-    """The members of ``fields``, which the value's ``__dict__`` holds."""
+    """The members of ``fields``. They are encoded from the value's ``__dict__``, and decoded to a dict."""
+
+    absent: Mapping[str, Callable[[], Any]] = MappingProxyType({})
+    """Name of such a member -> what makes its value where it is not stored."""
+
+    drops: bool = True
+    """Whether stored members are left out, and counted, that are no such members."""
 
     among: frozenset[str] | None = None
     """The only texts that there are; None where any may be stored."""
+
+    reads: bool = True
+    """Whether values are decoded natively; False leaves that to ``decode``."""
 
 
 class Converter:
@@ -73,7 +91,7 @@ class Converter:
     them without a lookup (for most scalar types ``decode`` is ``operator.itemgetter("S")``).
     """
 
-    __slots__ = ("decode", "decode_parts", "encode", "label", "tags", "types", "usual")
+    __slots__ = ("decode", "decode_parts", "description", "encode", "label", "tags", "types")
 
     in_one_form: bool = True
     """Whether values are found in the form only that they are written in."""
@@ -87,7 +105,7 @@ class Converter:
         decode: Decode,
         decode_parts: Decode | None = None,
         types: tuple[type, ...] = (object,),
-        usual: Usual | None = None,
+        description: Description | None = None,
     ) -> None:
         self.label: str = label
         """The Python type as messages name it, such as ``set[str]``."""
@@ -103,8 +121,8 @@ class Converter:
         self.decode_parts: Decode | None = decode_parts
         """Gives a value that ``decode`` refused with each of its parts as ``decode_or_plain`` gives it, for Pydantic to
         judge; None where it has no parts."""
-        self.usual: Usual | None = usual
-        """Which values are encoded without a call of ``encode``; None where that encodes all."""
+        self.description: Description | None = description
+        """What the native codec is told of the type; None where it is to call ``encode`` and ``decode``."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.label}>"
@@ -112,8 +130,14 @@ class Converter:
     def then(self, load: Callable[[Any], Any]) -> Self:
         """Apply ``load`` to what this converter decodes, and return it; for one that was just made."""
         decode = self.decode
-        self.decode = lambda value: load(decode(value))
+        self.decode_by(lambda value: load(decode(value)))
         return self
+
+    def decode_by(self, decode: Decode) -> None:
+        """Decode otherwise than was described."""
+        self.decode = decode
+        if self.description is not None:
+            self.description = self.description._replace(reads=False)
 
     def decode_or_plain(self, value: AttributeValue) -> Any:
         """Return the Python value, or the plain one where only its content is not as expected, for Pydantic to judge.
@@ -197,7 +221,7 @@ class Converter:
 
 
 class FieldEncoding(NamedTuple):
-    """How one field is encoded by a function that encodes all of them at once."""
+    """How one field is stored, as the native codec takes it."""
 
     name: str
     """Its name in Python."""

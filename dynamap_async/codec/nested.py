@@ -11,8 +11,7 @@ from contextvars import ContextVar
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from dynamap_async.codec.converter import Converter, FieldEncoding, Usual, one_deeper
-from dynamap_async.codec.decoder_forms import Decode, Form, described
+from dynamap_async.codec.converter import Converter, Decode, Description, FieldEncoding, one_deeper
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.errors import DecodeError, EncodeError
@@ -153,8 +152,14 @@ def nested_of(
         decode, decode_parts = _filled(decode, absent), _filled(decode_parts, absent)
     if build is not None:
         decode = _built(decode, build)
-    members = [(field.stored, field.name, field.converter.decode) for field in fields]
-    form = Form("fields", "M", build, fields=members, absent=absent, drops=extras is None)
+    description = Description(
+        "fields",
+        accepts[0] if in_dict and extras is None else None,
+        build,
+        parts=list(map(_part, fields)),
+        absent=absent or {},
+        drops=extras is None,
+    )
     return Nested(
         fields,
         document=document,
@@ -163,8 +168,8 @@ def nested_of(
         label=label,
         tags=_MAP,
         encode=encode,
-        usual=_usual(fields, accepts[0]) if in_dict and extras is None else None,
-        decode=described(decode, form),
+        decode=decode,
+        description=description,
         decode_parts=decode_parts,
         types=accepts,
     )
@@ -228,17 +233,9 @@ def _of_dict(
     return encode
 
 
-def _usual(fields: Sequence[Field], kind: type) -> Usual:
-    parts = [
-        FieldEncoding(
-            field.name,
-            field.stored,
-            field.converter,
-            or_nothing(field.converter.encode) if field.drops_empty else None,
-        )
-        for field in fields
-    ]
-    return Usual("fields", kind, parts=parts)
+def _part(field: Field) -> FieldEncoding:
+    encode = or_nothing(field.converter.encode) if field.drops_empty else None
+    return FieldEncoding(field.name, field.stored, field.converter, encode)
 
 
 def _add_extras(

@@ -11,8 +11,7 @@ from itertools import chain, repeat
 from typing import Any, Final
 
 from dynamap_async.codec.anything import anything
-from dynamap_async.codec.converter import DECODE_ERRORS, Converter
-from dynamap_async.codec.decoder_forms import Decode
+from dynamap_async.codec.converter import DECODE_ERRORS, Converter, Decode
 from dynamap_async.codec.map_keys import MapKey
 from dynamap_async.errors import DecodeError
 

@@ -15,7 +15,6 @@ from enum import Enum
 from typing import Any, Final, cast
 from uuid import UUID
 
-from dynamap_async.codec.decoder_forms import Form, described
 from dynamap_async.codec.encode_errors import abbreviate, refusal
 from dynamap_async.codec.instants import duration_text, instant_text
 from dynamap_async.codec.map_keys import any_key_text
@@ -62,9 +61,6 @@ def decode_any(value: AttributeValue) -> Any:
         raise
     except (ValueError, TypeError, AttributeError) as error:
         raise DecodeError(f"stored {tag} value {abbreviate(content)} is malformed: {error}") from error
-
-
-described(decode_any, Form("any", function=decode_any))
 
 
 def readable(value: AttributeValue) -> Any:

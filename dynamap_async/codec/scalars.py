@@ -7,14 +7,13 @@ parses it, which is faster: never inside unions, sets or strict models.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
-from dynamap_async.codec.converter import Converter, Usual
-from dynamap_async.codec.decoder_forms import FLOAT_TEXT, INTEGER_TEXT, Form, described
+from dynamap_async.codec.converter import Converter, Decode, Description
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.instants import (
     check_no_number,
@@ -33,11 +32,17 @@ from dynamap_async.codec.plain import binary_text, parse_binary
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
-STORED_TEXT: Final[Callable[[AttributeValue], Any]] = itemgetter("S")
+STORED_TEXT: Final[Decode] = itemgetter("S")
 """Decodes a text value to its text."""
 
-STORED_NUMBER: Final[Callable[[AttributeValue], Any]] = itemgetter("N")
+STORED_NUMBER: Final[Decode] = itemgetter("N")
 """Decodes a number to its text."""
+
+STORED_BOOLEAN: Final[Decode] = itemgetter("BOOL")
+"""Decodes a bool."""
+
+AS_STORED: Final[Mapping[Decode, Tag]] = {STORED_TEXT: "S", STORED_NUMBER: "N", STORED_BOOLEAN: "BOOL"}
+"""Decoders that give what is stored -> its type."""
 
 _TEXT: Final[frozenset[Tag]] = frozenset(("S",))
 _NUMBER: Final[frozenset[Tag]] = frozenset(("N",))
@@ -48,7 +53,14 @@ _NULL: Final[frozenset[Tag]] = frozenset(("NULL",))
 
 def text() -> Converter:
     """Return the converter of str."""
-    return Converter(label="str", tags=_TEXT, encode=encode_text, decode=STORED_TEXT, types=(str,), usual=Usual("text"))
+    return Converter(
+        label="str",
+        tags=_TEXT,
+        encode=encode_text,
+        decode=STORED_TEXT,
+        types=(str,),
+        description=Description("text", str),
+    )
 
 
 def integer(*, exact: bool = True) -> Converter:
@@ -57,9 +69,9 @@ def integer(*, exact: bool = True) -> Converter:
         label="int",
         tags=_NUMBER,
         encode=_encode_integer,
-        decode=_decode_integer if exact else INTEGER_TEXT,
+        decode=_made("N", int) if exact else STORED_NUMBER,
         types=(int,),
-        usual=Usual("integer"),
+        description=Description("integer", int, int if exact else None),
     )
 
 
@@ -69,9 +81,9 @@ def decimal(*, exact: bool = True) -> Converter:
         label="Decimal",
         tags=_NUMBER,
         encode=_encode_decimal,
-        decode=_decode_decimal if exact else STORED_NUMBER,
+        decode=_made("N", Decimal) if exact else STORED_NUMBER,
         types=(Decimal, int),
-        usual=Usual("decimal"),
+        description=Description("decimal", Decimal, Decimal if exact else None),
     )
 
 
@@ -81,9 +93,9 @@ def floating(*, exact: bool = True) -> Converter:
         label="float",
         tags=_NUMBER,
         encode=_encode_floating,
-        decode=_decode_floating if exact else FLOAT_TEXT,
+        decode=_made("N", float) if exact else STORED_NUMBER,
         types=(float, int),
-        usual=Usual("floating"),
+        description=Description("floating", float, float if exact else None),
     )
 
 
@@ -93,9 +105,9 @@ def boolean() -> Converter:
         label="bool",
         tags=_BOOLEAN,
         encode=_encode_boolean,
-        decode=itemgetter("BOOL"),
+        decode=STORED_BOOLEAN,
         types=(bool,),
-        usual=Usual("boolean"),
+        description=Description("boolean", bool),
     )
 
 
@@ -105,14 +117,14 @@ def binary(kind: type[bytes | bytearray] = bytes) -> Converter:
     Args:
         kind: the type to give back.
     """
-    decode: Callable[[Any], Any] = _decode_binary if kind is bytes else _decode_bytearray
+    make: Callable[[str], Any] = parse_binary if kind is bytes else _parse_bytearray
     return Converter(
         label=kind.__name__,
         tags=_BINARY,
         encode=_encode_binary,
-        decode=decode,
+        decode=_made("B", make),
         types=(bytes, bytearray),
-        usual=Usual("binary"),
+        description=Description("binary", bytes, make),
     )
 
 
@@ -135,37 +147,58 @@ def instant(*, exact: bool = True, zoned: bool = True) -> Converter:
         label="datetime",
         tags=_TEXT,
         encode=_encode_aware if zoned else _encode_naive,
-        decode=_parsed_text(parse_instant) if exact else _decode_dated,
+        decode=_made("S", parse_instant) if exact else _decode_dated,
         types=(datetime.datetime,),
-        usual=Usual("instant") if zoned else None,
+        description=Description("instant", datetime.datetime if zoned else None, parse_instant if exact else None),
     )
 
 
 def date(*, exact: bool = True) -> Converter:
     """Return the converter of date; it refuses datetime."""
-    decode = _parsed_text(parse_date) if exact else _decode_dated
     return Converter(
-        label="date", tags=_TEXT, encode=_encode_date, decode=decode, types=(datetime.date,), usual=Usual("date")
+        label="date",
+        tags=_TEXT,
+        encode=_encode_date,
+        decode=_made("S", parse_date) if exact else _decode_dated,
+        types=(datetime.date,),
+        description=Description("date", datetime.date, parse_date if exact else None),
     )
 
 
 def time(*, exact: bool = True) -> Converter:
     """Return the converter of time."""
-    decode = _parsed_text(parse_time) if exact else STORED_TEXT
-    return Converter(label="time", tags=_TEXT, encode=_encode_time, decode=decode, types=(datetime.time,))
+    return Converter(
+        label="time",
+        tags=_TEXT,
+        encode=_encode_time,
+        decode=_made("S", parse_time) if exact else STORED_TEXT,
+        types=(datetime.time,),
+        description=Description("text", None, parse_time if exact else None),
+    )
 
 
 def duration() -> Converter:
     """Return the converter of timedelta: a number of seconds, exact to the microsecond."""
     return Converter(
-        label="timedelta", tags=_NUMBER, encode=_encode_duration, decode=_decode_duration, types=(datetime.timedelta,)
+        label="timedelta",
+        tags=_NUMBER,
+        encode=_encode_duration,
+        decode=_made("N", parse_duration),
+        types=(datetime.timedelta,),
+        description=Description("decimal", None, parse_duration),
     )
 
 
 def uuid(*, exact: bool = True) -> Converter:
     """Return the converter of UUID: its text with hyphens."""
-    decode = _parsed_text(UUID) if exact else STORED_TEXT
-    return Converter(label="UUID", tags=_TEXT, encode=_encode_uuid, decode=decode, types=(UUID,), usual=Usual("uuid"))
+    return Converter(
+        label="UUID",
+        tags=_TEXT,
+        encode=_encode_uuid,
+        decode=_made("S", UUID) if exact else STORED_TEXT,
+        types=(UUID,),
+        description=Description("uuid", UUID, UUID if exact else None),
+    )
 
 
 def secret(inner: Converter, wrap: Callable[[Any], Any] | None = None) -> Converter:
@@ -295,26 +328,6 @@ def _encode_uuid(value: Any) -> AttributeValue:
 _FIXED_WIDTH: Final = frozenset((_encode_aware, _encode_naive, _encode_date, _encode_uuid))
 
 
-def _decode_integer(value: Any) -> int:
-    return int(value["N"])
-
-
-def _decode_decimal(value: Any) -> Decimal:
-    return Decimal(value["N"])
-
-
-def _decode_floating(value: Any) -> float:
-    return float(value["N"])
-
-
-def _decode_binary(value: Any) -> bytes:
-    return parse_binary(value["B"])
-
-
-def _decode_bytearray(value: Any) -> bytearray:
-    return _parse_bytearray(value["B"])
-
-
 def _parse_bytearray(text: str) -> bytearray:
     return bytearray(parse_binary(text))
 
@@ -328,21 +341,8 @@ def _decode_dated(value: Any) -> str:
     return check_no_number(value["S"])
 
 
-def _decode_duration(value: Any) -> datetime.timedelta:
-    return parse_duration(value["N"])
-
-
-def _parsed_text(parse: Callable[[str], Any]) -> Callable[[AttributeValue], Any]:
+def _made(tag: Tag, make: Callable[[str], Any]) -> Decode:
     def decode(value: Any) -> Any:
-        return parse(value["S"])
+        return make(value[tag])
 
-    return described(decode, Form("text", "S", parse))
-
-
-described(_decode_integer, Form("integer", "N"))
-described(_decode_decimal, Form("text", "N", Decimal))
-described(_decode_floating, Form("floating", "N"))
-described(_decode_binary, Form("text", "B", parse_binary))
-described(_decode_bytearray, Form("text", "B", _parse_bytearray))
-described(_decode_dated, Form("dated", "S"))
-described(_decode_duration, Form("text", "N", parse_duration))
+    return decode

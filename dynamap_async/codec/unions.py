@@ -12,8 +12,7 @@ from contextlib import suppress
 from enum import Enum
 from typing import Any, Final
 
-from dynamap_async.codec.converter import CONTAINERS, DECODE_ERRORS, Converter, Usual, deepest
-from dynamap_async.codec.decoder_forms import Decode, Form, described
+from dynamap_async.codec.converter import CONTAINERS, DECODE_ERRORS, Converter, Decode, Description, deepest
 from dynamap_async.codec.deferred import Deferred, target_of
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.nested import Nested
@@ -60,7 +59,7 @@ class Union(Converter):
                     continue
             return otherwise(value)
 
-        self.decode: Decode = decode
+        self.decode_by(decode)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -130,9 +129,9 @@ def optional(inner: Converter) -> Converter:
         label=f"{inner.label} | None",
         tags=inner.tags | _NULL,
         encode=encode,
-        decode=described(decode, Form("optional", inner=decode_inner)),
+        decode=decode,
         types=(*inner.types, type(None)),
-        usual=Usual("optional", inner=(inner,)),
+        description=Description("optional", inner=(inner,)),
     )
 
 
@@ -178,7 +177,7 @@ def union_of(
         decode=decode,
         decode_parts=decode_parts,
         types=tuple(dict.fromkeys(kinds)),
-        usual=Usual("either", inner=members) if choose is None and len(set(kinds)) == len(kinds) else None,
+        description=Description("either", inner=members) if choose is None and len(set(kinds)) == len(kinds) else None,
     )
 
 

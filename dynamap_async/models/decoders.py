@@ -42,7 +42,6 @@ class FieldDecoders:
         told_by: str | None,
         version: str | None = None,
         readable: Collection[str] = (),
-        given: Mapping[str, tuple[str, Decode]] | None = None,
     ) -> None:
         """Make the decoders.
 
@@ -53,8 +52,6 @@ class FieldDecoders:
             told_by: the stored name of the attribute that holds the kind of an item; it is no extra attribute.
             version: the stored name of the attribute that holds the version of an item; it is no extra attribute.
             readable: the versions that are read as they are, as they are stored.
-            given: the stored names of attributes, none of these fields', that are given as well -> the name that each
-                gets, which no field has, and its decoder.
         """
         self.fields: Final = {
             field.stored: (field.name, field.lax.decode, field) for field in fields if field.is_stored
@@ -71,12 +68,7 @@ class FieldDecoders:
         ]
         self._read_back = read_back(fields)
         self._version = version
-        self._members: dict[str, tuple[str, Decode]] = {
-            stored: (name, decode) for stored, (name, decode, _) in self.fields.items()
-        }
         self._readable = frozenset(readable)
-        self._given: Final = given or {}
-        self._members.update(self._given)
 
     @property
     def computes(self) -> bool:
@@ -86,7 +78,7 @@ class FieldDecoders:
     @property
     def members(self) -> Members:
         """The fields, as the native codec takes them."""
-        return {stored: (name, decode, field.of_null) for stored, (name, decode, field) in self.fields.items()}
+        return {stored: (name, field.lax, field.of_null) for stored, (name, _, field) in self.fields.items()}
 
     @property
     def absent(self) -> Sequence[tuple[str, Callable[[], Any]]]:
@@ -153,11 +145,10 @@ class FieldDecoders:
     def _native(self) -> NativeDecode | None:
         if self._shards.of:
             return None
-        members = {**self.members, **{stored: (*given, nothing) for stored, given in self._given.items()}}
         mutable = [name for name, (_, _, field) in self.fields.items() if field.mutability is not Mutability.FIXED]
         present: list[AttributeValue] = [{"N": each} for each in sorted(self._readable)]
         mark = None if self._version is None else (self._version, present)
-        return native_decoder(members, mutable, self.absent, drops=not self._takes_extras, mark=mark)
+        return native_decoder(self.members, mutable, self.absent, drops=not self._takes_extras, mark=mark)
 
     def _decoded(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         """Return field name -> value of one item without shards; DecodeError for a malformed one."""
@@ -174,10 +165,7 @@ class FieldDecoders:
         for attribute, stored in item.items():
             found = fields.get(attribute)
             if found is None:
-                if attribute in self._given:
-                    name, decode = self._given[attribute]
-                    values[name] = decode(stored)
-                elif self._takes_extras and attribute not in (self._told_by, self._version):
+                if self._takes_extras and attribute not in (self._told_by, self._version):
                     values[attribute] = self._extra(attribute, stored)
                 continue
             name, decode, field = found
@@ -191,10 +179,6 @@ class FieldDecoders:
         if attribute in self._names:
             raise DecodeError(f"the attribute {attribute!r} has the name of a field that is stored under another name")
         return _placed(attribute, decode_any, stored)
-
-
-def nothing() -> None:
-    """Return what stands for an attribute that is no field's, and stored as NULL."""
 
 
 def _placed(name: str, decode: Decode, stored: AttributeValue) -> Any:

@@ -12,20 +12,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from dynamap_async.codec import DECODE_ERRORS, decode_any, native_apart, omit
+from dynamap_async.codec import DECODE_ERRORS, anything, native_apart, omit
 from dynamap_async.errors import ItemUpgradeError, ItemVersionError
-from dynamap_async.models.decoders import FieldDecoders, nothing
+from dynamap_async.models.decoders import FieldDecoders
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.upgrades import FIRST, StoredItem, Upgrades, stored_form
 from dynamap_async.native import plain
 from dynamap_async.wire import WireItem
 
-_PLAIN: Final = "\0plain "
-"""Stands before the stored name of an attribute where the values of an item hold it as a plain value."""
-
-_NO_FIELD: Final = ""
-"""The name of what is no field."""
+_NO_FIELD: Final = ("", anything(), type(None))
+"""What stands for an attribute that is no field's: no name, how its value is stored, and what NULL is."""
 
 _MOST_NAMES: Final = 64
 """Where upgrades look at more attributes, whole items are upgraded."""
@@ -141,24 +138,16 @@ class _PagesApart:
         self._kept: Final = upgrades.kept(names)
         self._readable: Final = frozenset(map(int, upgrades.readable))
         upgraded = [field for field in fields if field.is_stored and field.stored in names]
-        others = [field for field in fields if field not in upgraded]
-        apart = (upgrades.attribute, *names)
-        self._plain = [(_PLAIN + name, name) for name in apart]
-        self._decoders = FieldDecoders(
-            others,
-            shards,
-            takes_extras=False,
-            told_by=told_by,
-            given={name: (mark, decode_any) for mark, name in self._plain},
+        others = FieldDecoders(
+            [field for field in fields if field not in upgraded], shards, takes_extras=False, told_by=told_by
         )
-        """Decodes all but what upgrades look at, which is given as plain values."""
         self._later = FieldDecoders(upgraded, shards, takes_extras=False, told_by=told_by)
-        """Decodes what upgrades leave of that."""
-        fields_apart, no_field = self._later.members, (_NO_FIELD, decode_any, nothing)
+        """Decodes what upgrades leave of the attributes that they look at."""
+        members = self._later.members
         self._native = native_apart(
-            self._decoders.members,
-            self._decoders.absent,
-            {name: fields_apart.get(name, no_field) for name in apart},
+            others.members,
+            others.absent,
+            {name: members.get(name, _NO_FIELD) for name in (upgrades.attribute, *names)},
             self._later.absent,
         )
 
@@ -172,10 +161,14 @@ class _PagesApart:
             DecodeError: an item is malformed.
             EncodeError: an upgrade has set what cannot be stored.
         """
+        found, omitted = self._native.decode(items)
         page: list[dict[str, Any]] = []
         older = [True] * len(items)
         rest: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        for position, (values, apart) in enumerate(self._apart(items)):
+        for position, each in enumerate(found):
+            if each is None:  # an item that is unusual
+                return None
+            values, apart = each
             page.append(values)
             version = apart.pop(self._upgrades.attribute, FIRST)
             if type(version) is int and version in self._readable:  # True is no version
@@ -187,21 +180,8 @@ class _PagesApart:
         self._put(rest)
         if False in older:
             self._put_present(page, older, items, present)
+        omit(omitted)
         return page, older
-
-    def _apart(self, items: Sequence[WireItem]) -> Sequence[tuple[dict[str, Any], dict[str, Any]]]:
-        """Return of each item field name -> value, and attribute name -> plain value of what upgrades look at.
-
-        Raises:
-            DecodeError: an item is malformed.
-        """
-        found, omitted = self._native.decode(items)
-        apart = [each for each in found if each is not None]
-        if len(apart) == len(items):
-            omit(omitted)
-            return apart
-        page = self._decoders.values(list(map(plain, items)))
-        return [(values, {name: values.pop(mark) for mark, name in self._plain if mark in values}) for values in page]
 
     def _upgrade(self, version: Any, apart: dict[str, Any]) -> bool:
         """Upgrade those attributes of an older item that are at hand; return False where that takes all of it."""

@@ -81,13 +81,13 @@ class ItemDecoder:
         apart: tuple[Any, ...] = ...,
         plain: tuple[Any, ...] = ...,
     ) -> ItemDecoder:
-        """Make it of forms.
+        """Make it of types, as ``type.h`` describes them.
 
         Args:
-            fields: what is decoded.
+            fields: that of items.
             mark: a stored name, and the JSON of its values by which items are counted.
-            apart: what is given apart, as plain values of which these fields are made later.
-            plain: the form of plain values.
+            apart: that of what is given apart, as plain values of which these fields are made later.
+            plain: that of plain values.
         """
 
     def decode_apart(self, items: Sequence[Any], /) -> tuple[list[tuple[dict[str, Any], dict[str, Any]] | None], int]:
@@ -127,11 +127,19 @@ class ItemEncoder:
 
     def __new__(
         cls,
-        parts: tuple[Any, ...],
+        fields: tuple[Any, ...],
         before: tuple[bytes, int, WireItem],
         limits: tuple[int, int, int],
         /,
-    ) -> ItemEncoder: ...
+    ) -> ItemEncoder:
+        """Make it of a type, as ``type.h`` describes it.
+
+        Args:
+            fields: that of items.
+            before: the JSON that each begins with, from its brace on; its size; and the attributes in it.
+            limits: the most bytes of an item, its most levels, and the most bytes of a name.
+        """
+
     def encode(self, values: Mapping[str, Any], /) -> tuple[WireItem, bytes, int] | None:
         """Return those attributes in wire form that are kept, the JSON of the item, and its size in bytes.
 

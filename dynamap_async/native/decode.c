@@ -1,74 +1,22 @@
 /* ItemDecoder: the items of one model, from JSON to what Pydantic validates, in one pass.
 
-   It is made of the forms that `dynamap_async.codec` describes its decoders by, and gives what they give. Whatever it
-   does not know, or is not as expected, makes it leave the whole item to them: it gives None in its place. So no error
+   It is made of types, and gives what the decoders in Python give. Whatever it does not know, or is not as expected, makes it leave the whole item to them: it gives None in its place. So no error
    is judged here twice, and what is judged here is what is usual. */
 
 #include "output.h"
 #include "parts.h"
-
-typedef enum {
-    TEXT,      /* text, as it is or through a function */
-    DATED,     /* text that begins with a year and a hyphen; other text, which may be a number, is left to be judged */
-    INTEGER,   /* a number; a text that is none of the usual form is left to be judged */
-    FLOATING,  /* the same */
-    BOOLEAN,   /* true or false */
-    TEXTS,     /* a set of texts, as a list or through a function */
-    LIST,      /* a list of one form */
-    MAP,       /* a map with any names */
-    FIELDS,    /* a map with known names, as it is or through a function */
-    OPTIONAL,  /* NULL, or another form */
-    ANY,       /* a plain value by its own type; the function makes those of types and forms that are less usual */
-    OTHER,     /* what only a function knows, which is given the attribute value */
-} Kind;
-
-typedef struct Fields Fields;
-
-typedef struct Form {
-    Kind kind;
-    char tag[8];
-    int keeps;           /* whether a number of another form is given as its text, or is not usual */
-    PyObject *function;  /* NULL without one */
-    struct Form *inner;  /* of LIST, MAP and OPTIONAL */
-    Fields *fields;      /* of FIELDS */
-} Form;
-
-typedef struct {
-    PyObject *name;      /* in Python */
-    PyObject *stored;
-    Text text;           /* the stored name in UTF-8 */
-    Py_ssize_t length;
-    Form form;
-    PyObject *of_null;   /* what makes the value of a stored NULL that the form does not know; NULL for none */
-    int kept;            /* whether its JSON is kept, where it is one of an item's own */
-    Py_ssize_t follower; /* which field came after this one, when that was looked up last */
-} Field;
-
-typedef struct {
-    PyObject *name;
-    PyObject *make;
-} Absent;
-
-struct Fields {
-    Py_ssize_t number;
-    Field *of;
-    Py_ssize_t absent_number;
-    Absent *absent;      /* fields without a default, and what makes the value of those that an item does not have */
-    int drops;           /* whether unknown members are left out */
-    int keeps;           /* whether any of the fields is kept */
-    Py_ssize_t first;    /* which field came first, when that was looked up last */
-};
+#include "type.h"
 
 #define CACHED 512
 #define LONGEST_CACHED 24
 
 typedef struct {
     PyObject_HEAD
-    Fields fields;
+    Type fields;              /* `fields` */
     PyObject *mark;           /* a stored name, and the texts of its values by which items are counted; NULL for none */
     PyObject *marks;
-    Fields apart;             /* attributes that are given apart, as plain values, and what is made of these later */
-    Form plain;               /* the form of plain values */
+    Type apart;               /* `fields`: attributes that are given apart, as plain values, and what is made of these later */
+    Type plain;               /* that of plain values */
     Py_ssize_t unknown;       /* how many members of nested values were left out, ever */
     PyObject *kept;           /* what was kept last: neighbours often have the same, or nothing */
     PyObject *texts[CACHED];  /* short texts that were met last: many repeat, and are kept once */
@@ -91,170 +39,10 @@ static PyObject *decimal_type = NULL;
 /* What readers return beside a value: NULL with an error set is an error, NULL without one that all is left to others. */
 #define UNUSUAL NULL
 
-/* ---- making a decoder ---- */
-
-static int make_form(Form *form, PyObject *described);
-
-static void
-free_form(Form *form);
-
-static void
-free_fields(Fields *fields)
-{
-    for (Py_ssize_t i = 0; i < fields->number; i++) {
-        Field *field = &fields->of[i];
-        Py_XDECREF(field->name);
-        Py_XDECREF(field->stored);
-        Py_XDECREF(field->of_null);
-        free_form(&field->form);
-    }
-    for (Py_ssize_t i = 0; i < fields->absent_number; i++) {
-        Py_XDECREF(fields->absent[i].name);
-        Py_XDECREF(fields->absent[i].make);
-    }
-    PyMem_Free(fields->of);
-    PyMem_Free(fields->absent);
-    fields->of = NULL;
-    fields->absent = NULL;
-    fields->number = fields->absent_number = 0;
-}
-
-static void
-free_form(Form *form)
-{
-    Py_CLEAR(form->function);
-    if (form->inner != NULL) {
-        free_form(form->inner);
-        PyMem_Free(form->inner);
-        form->inner = NULL;
-    }
-    if (form->fields != NULL) {
-        free_fields(form->fields);
-        PyMem_Free(form->fields);
-        form->fields = NULL;
-    }
-}
-
-/* Take (stored name, name, form, what makes the value of NULL or None, and of an item's own whether it is kept). */
-static int
-make_field(Field *field, PyObject *described)
-{
-    PyObject *form, *of_null;
-    if (!PyArg_ParseTuple(described, "UUOO|p", &field->stored, &field->name, &form, &of_null, &field->kept)) {
-        field->stored = field->name = NULL;
-        return -1;
-    }
-    Py_INCREF(field->stored);
-    Py_INCREF(field->name);
-    PyUnicode_InternInPlace(&field->stored);
-    PyUnicode_InternInPlace(&field->name);
-    if (of_null != Py_None) {
-        Py_INCREF(of_null);
-        field->of_null = of_null;
-    }
-    field->text = PyUnicode_AsUTF8AndSize(field->stored, &field->length);
-    return field->text == NULL ? -1 : make_form(&field->form, form);
-}
-
-/* Take (fields, absent, whether unknown members are left out). */
-static int
-make_fields(Fields *fields, PyObject *described)
-{
-    PyObject *of, *absent;
-    if (!PyArg_ParseTuple(described, "O!O!p", &PyTuple_Type, &of, &PyTuple_Type, &absent, &fields->drops)) {
-        return -1;
-    }
-    fields->of = PyMem_Calloc((size_t)PyTuple_GET_SIZE(of) + 1, sizeof(Field));
-    fields->absent = PyMem_Calloc((size_t)PyTuple_GET_SIZE(absent) + 1, sizeof(Absent));
-    if (fields->of == NULL || fields->absent == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(of); i++) {
-        fields->number = i + 1;
-        fields->of[i].follower = i + 1;
-        if (make_field(&fields->of[i], PyTuple_GET_ITEM(of, i)) < 0) {
-            return -1;
-        }
-        fields->keeps |= fields->of[i].kept;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(absent); i++) {
-        Absent *each = &fields->absent[i];
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(absent, i), "UO", &each->name, &each->make)) {
-            each->name = each->make = NULL;
-            return -1;
-        }
-        Py_INCREF(each->name);
-        Py_INCREF(each->make);
-        fields->absent_number = i + 1;
-    }
-    return 0;
-}
-
-static const struct {
-    const char *name;
-    Kind kind;
-} KINDS[] = {
-    {"text", TEXT},   {"dated", DATED}, {"integer", INTEGER}, {"floating", FLOATING}, {"boolean", BOOLEAN},
-    {"texts", TEXTS}, {"list", LIST},   {"map", MAP},         {"fields", FIELDS},     {"optional", OPTIONAL},
-    {"any", ANY},     {"other", OTHER},
-};
-
-/* Take (kind, tag, function or None, inner form or None, fields or None, whether other texts are kept). */
-static int
-make_form(Form *form, PyObject *described)
-{
-    const char *kind, *tag;
-    PyObject *function, *inner, *fields;
-    int found = -1;
-    if (!PyTuple_Check(described)) {
-        PyErr_SetString(PyExc_TypeError, "a form is described by a tuple");
-        return -1;
-    }
-    if (!PyArg_ParseTuple(described, "ssOOOp", &kind, &tag, &function, &inner, &fields, &form->keeps)) {
-        return -1;
-    }
-    for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++) {
-        if (strcmp(kind, KINDS[i].name) == 0) {
-            form->kind = KINDS[i].kind;
-            found = 0;
-        }
-    }
-    if (found < 0 || strlen(tag) >= sizeof(form->tag)) {
-        PyErr_Format(PyExc_ValueError, "%s of %s is no form", kind, tag);
-        return -1;
-    }
-    strcpy(form->tag, tag);
-    if (function != Py_None) {
-        Py_INCREF(function);
-        form->function = function;
-    }
-    if (inner != Py_None) {
-        form->inner = PyMem_Calloc(1, sizeof(Form));
-        if (form->inner == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        if (make_form(form->inner, inner) < 0) {
-            return -1;
-        }
-    }
-    if (fields != Py_None) {
-        form->fields = PyMem_Calloc(1, sizeof(Fields));
-        if (form->fields == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        return make_fields(form->fields, fields);
-    }
-    return 0;
-}
-
 /* ---- reading values ---- */
 
-static PyObject *read_content(ItemDecoder *self, Form *form, Text *at, Text end);
-static PyObject *read_any(ItemDecoder *self, Form *form, Text *at, Text end);
-static PyObject *read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found);
+static PyObject *read_value(ItemDecoder *self, Type *type, Text *at, Text end);
+static PyObject *read_parts(ItemDecoder *self, Type *type, Text *at, Text end, Found *found);
 
 /* Return what a function gives, or UNUSUAL where it raises: the decoder in Python raises the same again. */
 static PyObject *
@@ -271,9 +59,16 @@ through(PyObject *function, PyObject *given)
     return made;
 }
 
+/* Return the value of a type that is made of what was decoded. */
+static PyObject *
+made_of(Type *type, PyObject *decoded)
+{
+    return type->make == NULL ? decoded : through(type->make, decoded);
+}
+
 /* Return a text, and move after its closing quote. The place is that of its opening one. */
 static PyObject *
-read_text(ItemDecoder *self, Text *at, Text end)
+text_at(ItemDecoder *self, Text *at, Text end)
 {
     int holds;
     Text begin = *at + 1;
@@ -389,27 +184,13 @@ read_plain_number(Text *at, Text end)
 }
 
 static PyObject *
-read_number(ItemDecoder *self, Form *form, Text *at, Text end)
-{
-    int holds;
-    Text begin = *at + 1;
-    Text close = text_end(begin, end, &holds, 1);
-    PyObject *made = form->kind == INTEGER ? usual_integer(begin, close) : usual_float(begin, close);
-    if (made == UNUSUAL && form->keeps && !PyErr_Occurred()) {
-        return read_text(self, at, end);
-    }
-    *at = close + 1;
-    return made;
-}
-
-static PyObject *
-read_texts(ItemDecoder *self, Text *at, Text end)
+texts_at(ItemDecoder *self, Text *at, Text end)
 {
     PyObject *made = PyList_New(0);
     Text here;
     while (made != NULL && (here = next_part(at, ']')) != NULL) {
         *at = here;
-        PyObject *each = *here == '"' ? read_text(self, at, end) : UNUSUAL;
+        PyObject *each = *here == '"' ? text_at(self, at, end) : UNUSUAL;
         if (each == NULL || PyList_Append(made, each) < 0) {
             Py_CLEAR(made);
         }
@@ -422,8 +203,8 @@ read_texts(ItemDecoder *self, Text *at, Text end)
 static int
 skip_null(Text *at)
 {
-    Text here = **at == '{' ? skip_space(*at + 1) : *at;
-    if (strncmp(here, "\"NULL\"", 6) != 0) {
+    Text here = **at == '{' ? skip_space(*at + 1) : NULL;
+    if (here == NULL || strncmp(here, "\"NULL\"", 6) != 0) {
         return 0;
     }
     here = after_name(here + 5);
@@ -438,61 +219,14 @@ skip_null(Text *at)
     return 1;
 }
 
-/* Return the value of a form, given the place of an attribute value, and move after it. */
 static PyObject *
-read_value(ItemDecoder *self, Form *form, Text *at, Text end)
-{
-    if (form->kind == OTHER) {
-        return through(form->function, make_value(at, end));
-    }
-    if (form->kind == ANY) {
-        return read_any(self, form, at, end);
-    }
-    Text here = *at;
-    if (*here != '{') {
-        return UNUSUAL;
-    }
-    here = skip_space(here + 1);
-    if (*here != '"') {
-        return UNUSUAL;
-    }
-    here++;
-    if (form->kind == OPTIONAL) {
-        if (skip_null(at)) {
-            Py_RETURN_NONE;
-        }
-        return read_value(self, form->inner, at, end);
-    }
-    Text tag = form->tag;
-    while (*tag && *tag == *here) {
-        tag++;
-        here++;
-    }
-    if (*tag || *here != '"') {
-        return UNUSUAL;
-    }
-    here = after_name(here);
-    PyObject *made = read_content(self, form, &here, end);
-    if (made == NULL) {
-        return NULL;
-    }
-    here = skip_space(here);
-    if (*here != '}') { /* a second type */
-        Py_DECREF(made);
-        return UNUSUAL;
-    }
-    *at = here + 1;
-    return made;
-}
-
-static PyObject *
-read_list(ItemDecoder *self, Form *of, Text *at, Text end)
+list_at(ItemDecoder *self, Type *member, Text *at, Text end)
 {
     PyObject *made = PyList_New(0);
     Text here;
     while (made != NULL && (here = next_part(at, ']')) != NULL) {
         *at = here;
-        PyObject *each = read_value(self, of, at, end);
+        PyObject *each = read_value(self, member, at, end);
         if (each == NULL || PyList_Append(made, each) < 0) {
             Py_CLEAR(made);
         }
@@ -502,15 +236,15 @@ read_list(ItemDecoder *self, Form *of, Text *at, Text end)
 }
 
 static PyObject *
-read_map(ItemDecoder *self, Form *of, Text *at, Text end)
+map_at(ItemDecoder *self, Type *member, Text *at, Text end)
 {
     PyObject *made = PyDict_New();
     Text here;
     while (made != NULL && (here = next_part(at, '}')) != NULL) {
         Text after = here;
-        PyObject *name = read_text(self, &after, end);
+        PyObject *name = text_at(self, &after, end);
         *at = after_name(after - 1);
-        PyObject *each = name == NULL ? NULL : read_value(self, of, at, end);
+        PyObject *each = name == NULL ? NULL : read_value(self, member, at, end);
         if (each == NULL || PyDict_SetItem(made, name, each) < 0) {
             Py_CLEAR(made);
         }
@@ -522,23 +256,23 @@ read_map(ItemDecoder *self, Form *of, Text *at, Text end)
 
 /* Return what stands after one of the usual types as a plain Python value, and move after it; UNUSUAL for others. */
 static PyObject *
-read_any_content(ItemDecoder *self, Form *form, Text tag, Text *at, Text end)
+any_at(ItemDecoder *self, Type *type, Text tag, Text *at, Text end)
 {
     if (strncmp(tag, "SS\"", 3) == 0 && **at == '[') {
-        PyObject *texts = read_texts(self, at, end);
+        PyObject *texts = texts_at(self, at, end);
         PyObject *made = texts == NULL ? NULL : PySet_New(texts);
         Py_XDECREF(texts);
         return made;
     }
     switch (tag[1] == '"' ? tag[0] : '"') {
     case 'S':
-        return **at == '"' ? read_text(self, at, end) : UNUSUAL;
+        return **at == '"' ? text_at(self, at, end) : UNUSUAL;
     case 'N':
         return **at == '"' ? read_plain_number(at, end) : UNUSUAL;
     case 'M':
-        return **at == '{' ? read_map(self, form, at, end) : UNUSUAL;
+        return **at == '{' ? map_at(self, type, at, end) : UNUSUAL;
     case 'L':
-        return **at == '[' ? read_list(self, form, at, end) : UNUSUAL;
+        return **at == '[' ? list_at(self, type, at, end) : UNUSUAL;
     default:
         return strncmp(tag, "BOOL\"", 5) == 0 && (**at == 't' || **at == 'f') ? make_value(at, end) : UNUSUAL;
     }
@@ -546,7 +280,7 @@ read_any_content(ItemDecoder *self, Form *form, Text tag, Text *at, Text end)
 
 /* Return an attribute value as a plain Python value, given its place, and move after it. */
 static PyObject *
-read_any(ItemDecoder *self, Form *form, Text *at, Text end)
+read_any(ItemDecoder *self, Type *type, Text *at, Text end)
 {
     if (skip_null(at)) {
         Py_RETURN_NONE;
@@ -559,7 +293,7 @@ read_any(ItemDecoder *self, Form *form, Text *at, Text end)
             return UNUSUAL;
         }
         here = after_name(here);
-        PyObject *made = read_any_content(self, form, tag, &here, end);
+        PyObject *made = any_at(self, type, tag, &here, end);
         if (made != NULL && *(here = skip_space(here)) == '}') {
             *at = here + 1;
             return made;
@@ -569,7 +303,7 @@ read_any(ItemDecoder *self, Form *form, Text *at, Text end)
             return NULL;
         }
     }
-    return through(form->function, make_value(at, end));
+    return through(type->decode, make_value(at, end));
 }
 
 /* Return whether four digits stand at a place. */
@@ -584,55 +318,185 @@ is_year(Text at)
     return 1;
 }
 
-/* Return the value of a form, given the place of what stands after the type, and move after it. */
+/* The readers that follow are given the place of what stands after the tag, and move after it; those of kinds without a
+   tag are given the place of the attribute value. */
+
 static PyObject *
-read_content(ItemDecoder *self, Form *form, Text *at, Text end)
+read_boolean(ItemDecoder *Py_UNUSED(self), Type *Py_UNUSED(type), Text *at, Text end)
 {
-    PyObject *made;
-    switch (form->kind) {
-    case BOOLEAN:
-        if (**at != 't' && **at != 'f') {
-            return UNUSUAL;
-        }
-        return make_value(at, end);
-    case INTEGER:
-    case FLOATING:
-        return **at == '"' ? read_number(self, form, at, end) : UNUSUAL;
-    case TEXT:
-        made = **at == '"' ? read_text(self, at, end) : UNUSUAL;
-        break;
-    case DATED:
-        made = **at == '"' && is_year(*at + 1) && (*at)[5] == '-' ? read_text(self, at, end) : UNUSUAL;
-        break;
-    case TEXTS:
-        made = **at == '[' ? read_texts(self, at, end) : UNUSUAL;
-        break;
-    case LIST:
-        made = **at == '[' ? read_list(self, form->inner, at, end) : UNUSUAL;
-        break;
-    case MAP:
-        made = **at == '{' ? read_map(self, form->inner, at, end) : UNUSUAL;
-        break;
-    default:
-        made = **at == '{' ? read_fields(self, form->fields, at, end, NULL) : UNUSUAL;
-        break;
-    }
-    return form->function == NULL ? made : through(form->function, made);
+    return **at == 't' || **at == 'f' ? make_value(at, end) : UNUSUAL;
 }
 
-/* Return the field of a stored name; NULL for an unknown one. The items of a page are alike, mostly, so that it is
-   the one which came at this place before. */
-static Field *
-find_field(Fields *fields, Py_ssize_t *expected, Text name, Py_ssize_t length)
+/* Return a number, or what is made of the text of one that is unusual. */
+static PyObject *
+read_number(ItemDecoder *self, Type *type, Text *at, Text end, PyObject *(*usual)(Text, Text))
 {
-    if (*expected < fields->number) {
-        Field *field = &fields->of[*expected];
+    if (**at != '"') {
+        return UNUSUAL;
+    }
+    int holds;
+    Text begin = *at + 1;
+    Text close = text_end(begin, end, &holds, 1);
+    PyObject *made = usual(begin, close);
+    if (made == UNUSUAL && !PyErr_Occurred()) {
+        return made_of(type, text_at(self, at, end));
+    }
+    *at = close + 1;
+    return made;
+}
+
+static PyObject *
+read_integer(ItemDecoder *self, Type *type, Text *at, Text end)
+{
+    return read_number(self, type, at, end, usual_integer);
+}
+
+static PyObject *
+read_floating(ItemDecoder *self, Type *type, Text *at, Text end)
+{
+    return read_number(self, type, at, end, usual_float);
+}
+
+static PyObject *
+read_text(ItemDecoder *self, Type *type, Text *at, Text end)
+{
+    PyObject *text = **at == '"' ? text_at(self, at, end) : UNUSUAL;
+    if (text != NULL && type->among != NULL) {
+        int known = PySet_Contains(type->among, text);
+        if (known != 1) {
+            Py_DECREF(text);
+            return NULL;
+        }
+    }
+    return made_of(type, text);
+}
+
+/* Return the text of a date or time; where that is left to be parsed, only one that begins with a year and a hyphen:
+   another one may be a number, and is left to be judged. */
+static PyObject *
+read_dated(ItemDecoder *self, Type *type, Text *at, Text end)
+{
+    if (type->make == NULL && !(**at == '"' && is_year(*at + 1) && (*at)[5] == '-')) {
+        return UNUSUAL;
+    }
+    return read_text(self, type, at, end);
+}
+
+static PyObject *
+read_texts(ItemDecoder *self, Type *type, Text *at, Text end)
+{
+    return made_of(type, **at == '[' ? texts_at(self, at, end) : UNUSUAL);
+}
+
+static PyObject *
+read_list(ItemDecoder *self, Type *type, Text *at, Text end)
+{
+    return made_of(type, **at == '[' ? list_at(self, type->inner, at, end) : UNUSUAL);
+}
+
+static PyObject *
+read_map(ItemDecoder *self, Type *type, Text *at, Text end)
+{
+    return made_of(type, **at == '{' ? map_at(self, type->inner, at, end) : UNUSUAL);
+}
+
+static PyObject *
+read_fields(ItemDecoder *self, Type *type, Text *at, Text end)
+{
+    return made_of(type, **at == '{' ? read_parts(self, type, at, end, NULL) : UNUSUAL);
+}
+
+static PyObject *
+read_enum(ItemDecoder *self, Type *type, Text *at, Text end)
+{
+    return made_of(type, read_value(self, type->inner, at, end));
+}
+
+static PyObject *
+read_optional(ItemDecoder *self, Type *type, Text *at, Text end)
+{
+    if (skip_null(at)) {
+        Py_RETURN_NONE;
+    }
+    return read_value(self, type->inner, at, end);
+}
+
+static PyObject *
+read_other(ItemDecoder *Py_UNUSED(self), Type *type, Text *at, Text end)
+{
+    return through(type->decode, make_value(at, end));
+}
+
+#define AS_TAG(name, tag, reader) tag,
+static const char *const TAGS[] = {KINDS(AS_TAG)};
+
+#define AS_READER(name, tag, reader) \
+    case KIND_##name:                \
+        return read_##reader(self, type, at, end);
+
+static inline PyObject *
+read_content(ItemDecoder *self, Type *type, Text *at, Text end)
+{
+    switch (type->kind) {
+        KINDS(AS_READER)
+    }
+    return UNUSUAL;
+}
+
+/* Return the value of a type, given the place of an attribute value, and move after it. */
+static PyObject *
+read_value(ItemDecoder *self, Type *type, Text *at, Text end)
+{
+    if (!type->reads) {
+        return read_other(self, type, at, end);
+    }
+    const char *tag = TAGS[type->kind];
+    if (*tag == '\0') {
+        return read_content(self, type, at, end);
+    }
+    Text here = *at;
+    if (*here != '{') {
+        return UNUSUAL;
+    }
+    here = skip_space(here + 1);
+    if (*here != '"') {
+        return UNUSUAL;
+    }
+    here++;
+    while (*tag && *tag == *here) {
+        tag++;
+        here++;
+    }
+    if (*tag || *here != '"') {
+        return UNUSUAL;
+    }
+    here = after_name(here);
+    PyObject *made = read_content(self, type, &here, end);
+    if (made == NULL) {
+        return NULL;
+    }
+    here = skip_space(here);
+    if (*here != '}') { /* a second type */
+        Py_DECREF(made);
+        return UNUSUAL;
+    }
+    *at = here + 1;
+    return made;
+}
+
+/* Return the part of a stored name; NULL for an unknown one. The items of a page are alike, mostly, so that it is
+   the one which came at this place before. */
+static Part *
+find_part(Type *fields, Py_ssize_t *expected, Text name, Py_ssize_t length)
+{
+    if (*expected < fields->parts_number) {
+        Part *field = &fields->parts[*expected];
         if (field->length == length && memcmp(field->text, name, (size_t)length) == 0) {
             return field;
         }
     }
-    for (Py_ssize_t i = 0; i < fields->number; i++) {
-        Field *field = &fields->of[i];
+    for (Py_ssize_t i = 0; i < fields->parts_number; i++) {
+        Part *field = &fields->parts[i];
         if (field->length == length && memcmp(field->text, name, (size_t)length) == 0) {
             *expected = i;
             return field;
@@ -642,7 +506,7 @@ find_field(Fields *fields, Py_ssize_t *expected, Text name, Py_ssize_t length)
 }
 
 static int
-add_absent(Fields *fields, PyObject *values)
+add_absent(Type *fields, PyObject *values)
 {
     for (Py_ssize_t i = 0; i < fields->absent_number; i++) {
         Absent *each = &fields->absent[i];
@@ -701,7 +565,7 @@ skip_mark(ItemDecoder *self, Text name, Py_ssize_t length, Text *at, Text end, F
 static int
 read_apart(ItemDecoder *self, Text name, Py_ssize_t length, Text *at, Text end, Found *found)
 {
-    Field *field = found->apart == NULL ? NULL : find_field(&self->apart, found->expected, name, length);
+    Part *field = found->apart == NULL ? NULL : find_part(&self->apart, found->expected, name, length);
     if (field == NULL) {
         return 0;
     }
@@ -714,7 +578,7 @@ read_apart(ItemDecoder *self, Text name, Py_ssize_t length, Text *at, Text end, 
 
 /* Return the values of an object, and move after it. What is found out about an item is noted; NULL for a nested value. */
 static PyObject *
-read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found)
+read_parts(ItemDecoder *self, Type *fields, Text *at, Text end, Found *found)
 {
     PyObject *values = PyDict_New();
     Py_ssize_t *expected = &fields->first;
@@ -723,7 +587,7 @@ read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found)
         int holds;
         Text close = text_end(here + 1, end, &holds, 1);
         *at = after_name(close);
-        Field *field = holds & ESCAPES ? NULL : find_field(fields, expected, here + 1, close - here - 1);
+        Part *field = holds & ESCAPES ? NULL : find_part(fields, expected, here + 1, close - here - 1);
         if (field == NULL) {
             int known = 0;
             if (found != NULL && !(holds & ESCAPES)) {
@@ -742,7 +606,7 @@ read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found)
             continue;
         }
         expected = &field->follower;
-        PyObject *value = read_value(self, &field->form, at, end);
+        PyObject *value = read_value(self, &field->type, at, end);
         if (value == NULL && field->of_null != NULL && !PyErr_Occurred() && skip_null(at)) {
             value = PyObject_CallNoArgs(field->of_null);
         }
@@ -752,7 +616,7 @@ read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found)
         }
         Py_XDECREF(value);
     }
-    if (values != NULL && PyDict_GET_SIZE(values) < fields->number && add_absent(fields, values) < 0) {
+    if (values != NULL && PyDict_GET_SIZE(values) < fields->parts_number && add_absent(fields, values) < 0) {
         Py_CLEAR(values);
     }
     return values;
@@ -760,7 +624,8 @@ read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found)
 
 /* ---- taking plain values ---- */
 
-static PyObject *take_fields(ItemDecoder *self, Fields *fields, PyObject *plain);
+static PyObject *take_value(ItemDecoder *self, Type *type, PyObject *plain);
+static Py_ssize_t put_parts(ItemDecoder *self, Type *fields, PyObject *plain, PyObject *values);
 
 /* Return the text that a number is stored as; UNUSUAL for what is none, and for one that may be outside of all limits. */
 static PyObject *
@@ -792,28 +657,78 @@ number_text(PyObject *value)
     return made;
 }
 
-/* Return the value of a form of numbers, or a plain number for any other, of a plain value that is a number. */
+/* Return the number of a plain value, by its text: as it is usual, or what is made of the text. */
 static PyObject *
-take_number(Form *form, PyObject *plain)
+take_number(Type *type, PyObject *plain, PyObject *(*usual)(Text, Text))
 {
     PyObject *text = number_text(plain), *made = UNUSUAL;
     Py_ssize_t length;
     Text begin = text == NULL ? NULL : PyUnicode_AsUTF8AndSize(text, &length);
-    if (begin != NULL && form->kind != TEXT) {
-        made = form->kind == INTEGER    ? usual_integer(begin, begin + length)
-               : form->kind == FLOATING ? usual_float(begin, begin + length)
-                                        : plain_number(begin, begin + length);
+    if (begin != NULL && usual != NULL) {
+        made = usual(begin, begin + length);
     }
-    if (begin != NULL && made == UNUSUAL && !PyErr_Occurred() && (form->kind == TEXT || form->keeps)) {
-        made = Py_NewRef(text);
+    if (begin != NULL && made == UNUSUAL && !PyErr_Occurred() && type->kind != KIND_any) {
+        return made_of(type, text);
     }
     Py_XDECREF(text);
     return made;
 }
 
+static PyObject *
+take_integer(ItemDecoder *Py_UNUSED(self), Type *type, PyObject *plain)
+{
+    return take_number(type, plain, usual_integer);
+}
+
+static PyObject *
+take_floating(ItemDecoder *Py_UNUSED(self), Type *type, PyObject *plain)
+{
+    return take_number(type, plain, usual_float);
+}
+
+static PyObject *
+take_any(ItemDecoder *Py_UNUSED(self), Type *type, PyObject *plain)
+{
+    if (PyUnicode_CheckExact(plain) || PyBool_Check(plain) || plain == Py_None) {
+        return Py_NewRef(plain);
+    }
+    return take_number(type, plain, plain_number);
+}
+
+static PyObject *
+take_boolean(ItemDecoder *Py_UNUSED(self), Type *Py_UNUSED(type), PyObject *plain)
+{
+    return PyBool_Check(plain) ? Py_NewRef(plain) : UNUSUAL;
+}
+
+static PyObject *
+take_text(ItemDecoder *Py_UNUSED(self), Type *type, PyObject *plain)
+{
+    if (*TAGS[type->kind] == 'N') {
+        return take_number(type, plain, NULL);
+    }
+    if (*TAGS[type->kind] != 'S' || !PyUnicode_CheckExact(plain)) {
+        return UNUSUAL;
+    }
+    if (type->among != NULL) {
+        int known = PySet_Contains(type->among, plain);
+        if (known != 1) {
+            return UNUSUAL;
+        }
+    }
+    return made_of(type, Py_NewRef(plain));
+}
+
+static PyObject *
+take_dated(ItemDecoder *self, Type *type, PyObject *plain)
+{
+    int is_dated = PyUnicode_CheckExact(plain) && PyUnicode_GET_LENGTH(plain) > 4 && PyUnicode_READ_CHAR(plain, 4) == '-';
+    return type->make == NULL && !is_dated ? UNUSUAL : take_text(self, type, plain);
+}
+
 /* Return the texts of a set that is not empty in their order; UNUSUAL for other values. */
 static PyObject *
-take_texts(PyObject *plain)
+take_texts(ItemDecoder *Py_UNUSED(self), Type *type, PyObject *plain)
 {
     if (!PyAnySet_CheckExact(plain) || PySet_GET_SIZE(plain) == 0) {
         return UNUSUAL;
@@ -827,97 +742,101 @@ take_texts(PyObject *plain)
     if (made != NULL && PyList_Sort(made) < 0) {
         Py_CLEAR(made);
     }
-    return made;
+    return made_of(type, made);
 }
 
-/* Return the value of a form that is stored as a plain value is; UNUSUAL where that is left to others.
+static PyObject *
+take_list(ItemDecoder *self, Type *type, PyObject *plain)
+{
+    PyObject *made = PyList_CheckExact(plain) ? PyList_New(0) : UNUSUAL;
+    for (Py_ssize_t i = 0; made != NULL && i < PyList_GET_SIZE(plain); i++) {
+        PyObject *given = Py_NewRef(PyList_GET_ITEM(plain, i)); /* functions may do anything */
+        PyObject *each = take_value(self, type->inner, given);
+        if (each == NULL || PyList_Append(made, each) < 0) {
+            Py_CLEAR(made);
+        }
+        Py_XDECREF(each);
+        Py_DECREF(given);
+    }
+    return made_of(type, made);
+}
 
-   It is what `read_value` gives of the stored form, without one. Lists and dicts are copied, as the plain ones may be
+static PyObject *
+take_map(ItemDecoder *self, Type *type, PyObject *plain)
+{
+    PyObject *name, *value, *made = PyDict_CheckExact(plain) ? PyDict_New() : UNUSUAL;
+    Py_ssize_t place = 0;
+    while (made != NULL && PyDict_Next(plain, &place, &name, &value)) {
+        Py_INCREF(name);
+        Py_INCREF(value);
+        PyObject *each = PyUnicode_CheckExact(name) ? take_value(self, type->inner, value) : UNUSUAL;
+        if (each == NULL || PyDict_SetItem(made, name, each) < 0) {
+            Py_CLEAR(made);
+        }
+        Py_XDECREF(each);
+        Py_DECREF(value);
+        Py_DECREF(name);
+    }
+    return made_of(type, made);
+}
+
+static PyObject *
+take_fields(ItemDecoder *self, Type *type, PyObject *plain)
+{
+    PyObject *values = PyDict_CheckExact(plain) ? PyDict_New() : UNUSUAL;
+    if (values != NULL && (put_parts(self, type, plain, values) < PyDict_GET_SIZE(plain) ||
+                           (PyDict_GET_SIZE(values) < type->parts_number && add_absent(type, values) < 0))) {
+        Py_CLEAR(values);
+    }
+    return made_of(type, values);
+}
+
+static PyObject *
+take_enum(ItemDecoder *self, Type *type, PyObject *plain)
+{
+    return made_of(type, take_value(self, type->inner, plain));
+}
+
+static PyObject *
+take_optional(ItemDecoder *self, Type *type, PyObject *plain)
+{
+    return plain == Py_None ? Py_NewRef(plain) : take_value(self, type->inner, plain);
+}
+
+static PyObject *
+take_other(ItemDecoder *Py_UNUSED(self), Type *Py_UNUSED(type), PyObject *Py_UNUSED(plain))
+{
+    return UNUSUAL;
+}
+
+#define AS_TAKER(name, tag, reader) \
+    case KIND_##name:               \
+        return take_##reader(self, type, plain);
+
+/* Return the value of a type that is stored as a plain value is; UNUSUAL where that is left to others.
+
+   It is what `read_value` gives of the stored value, without one. Lists and dicts are copied, as the plain ones may be
    constants of a program. */
 static PyObject *
-take_value(ItemDecoder *self, Form *form, PyObject *plain)
+take_value(ItemDecoder *self, Type *type, PyObject *plain)
 {
-    PyObject *made = UNUSUAL;
-    switch (form->kind) {
-    case OPTIONAL:
-        return plain == Py_None ? Py_NewRef(plain) : take_value(self, form->inner, plain);
-    case ANY:
-        return PyUnicode_CheckExact(plain) || PyBool_Check(plain) || plain == Py_None ? Py_NewRef(plain)
-                                                                                      : take_number(form, plain);
-    case INTEGER:
-    case FLOATING:
-        return take_number(form, plain);
-    case BOOLEAN:
-        return PyBool_Check(plain) ? Py_NewRef(plain) : UNUSUAL;
-    case TEXT:
-        if (strcmp(form->tag, "S") == 0 && PyUnicode_CheckExact(plain)) {
-            made = Py_NewRef(plain);
-        }
-        else if (strcmp(form->tag, "N") == 0) {
-            made = take_number(form, plain);
-        }
-        break;
-    case DATED:
-        if (PyUnicode_CheckExact(plain) && PyUnicode_GET_LENGTH(plain) > 4 && PyUnicode_READ_CHAR(plain, 4) == '-') {
-            made = Py_NewRef(plain);
-        }
-        break;
-    case TEXTS:
-        if (strcmp(form->tag, "SS") == 0) {
-            made = take_texts(plain);
-        }
-        break;
-    case LIST:
-        if (PyList_CheckExact(plain)) {
-            made = PyList_New(0);
-            for (Py_ssize_t i = 0; made != NULL && i < PyList_GET_SIZE(plain); i++) {
-                PyObject *given = Py_NewRef(PyList_GET_ITEM(plain, i)); /* functions may do anything */
-                PyObject *each = take_value(self, form->inner, given);
-                if (each == NULL || PyList_Append(made, each) < 0) {
-                    Py_CLEAR(made);
-                }
-                Py_XDECREF(each);
-                Py_DECREF(given);
-            }
-        }
-        break;
-    case MAP:
-        if (PyDict_CheckExact(plain)) {
-            PyObject *name, *value;
-            Py_ssize_t place = 0;
-            made = PyDict_New();
-            while (made != NULL && PyDict_Next(plain, &place, &name, &value)) {
-                Py_INCREF(name);
-                Py_INCREF(value);
-                PyObject *each = PyUnicode_CheckExact(name) ? take_value(self, form->inner, value) : UNUSUAL;
-                if (each == NULL || PyDict_SetItem(made, name, each) < 0) {
-                    Py_CLEAR(made);
-                }
-                Py_XDECREF(each);
-                Py_DECREF(value);
-                Py_DECREF(name);
-            }
-        }
-        break;
-    case FIELDS:
-        if (PyDict_CheckExact(plain)) {
-            made = take_fields(self, form->fields, plain);
-        }
-        break;
-    default:
-        break;
+    if (!type->reads) {
+        return UNUSUAL;
     }
-    return form->function == NULL ? made : through(form->function, made);
+    switch (type->kind) {
+        KINDS(AS_TAKER)
+    }
+    return UNUSUAL;
 }
 
 /* Put the values of fields that plain values have by their stored names among others; return how many these were, -1
    where that is left to others, and for an error. A field without a name is looked at, and not put. */
 static Py_ssize_t
-put_fields(ItemDecoder *self, Fields *fields, PyObject *plain, PyObject *values)
+put_parts(ItemDecoder *self, Type *fields, PyObject *plain, PyObject *values)
 {
     Py_ssize_t number = 0;
-    for (Py_ssize_t i = 0; i < fields->number; i++) {
-        Field *field = &fields->of[i];
+    for (Py_ssize_t i = 0; i < fields->parts_number; i++) {
+        Part *field = &fields->parts[i];
         PyObject *given = PyDict_GetItemWithError(plain, field->stored);
         if (given == NULL) {
             if (PyErr_Occurred()) {
@@ -928,7 +847,7 @@ put_fields(ItemDecoder *self, Fields *fields, PyObject *plain, PyObject *values)
         number++;
         Py_INCREF(given); /* functions are called, which may do anything */
         PyObject *value = given == Py_None && field->of_null != NULL ? PyObject_CallNoArgs(field->of_null)
-                                                                     : take_value(self, &field->form, given);
+                                                                     : take_value(self, &field->type, given);
         Py_DECREF(given);
         int failed = value == NULL || (PyUnicode_GET_LENGTH(field->name) && PyDict_SetItem(values, field->name, value) < 0);
         Py_XDECREF(value);
@@ -937,17 +856,6 @@ put_fields(ItemDecoder *self, Fields *fields, PyObject *plain, PyObject *values)
         }
     }
     return number;
-}
-
-static PyObject *
-take_fields(ItemDecoder *self, Fields *fields, PyObject *plain)
-{
-    PyObject *values = PyDict_New();
-    if (values != NULL && (put_fields(self, fields, plain, values) < PyDict_GET_SIZE(plain) ||
-                           (PyDict_GET_SIZE(values) < fields->number && add_absent(fields, values) < 0))) {
-        Py_CLEAR(values);
-    }
-    return values;
 }
 
 /* ---- the type ---- */
@@ -962,7 +870,7 @@ decoder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     if ((apart == NULL) != (plain == NULL)) {
-        PyErr_SetString(PyExc_TypeError, "what is given apart is given in a plain form");
+        PyErr_SetString(PyExc_TypeError, "what is given apart is given as a plain type");
         return NULL;
     }
     for (Py_ssize_t i = 0; marks != NULL && i < PyTuple_GET_SIZE(marks); i++) {
@@ -979,54 +887,27 @@ decoder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     Py_XINCREF(marks);
     self->mark = mark;
     self->marks = marks;
-    if (make_fields(&self->fields, fields) < 0 ||
-        (apart != NULL && (make_fields(&self->apart, apart) < 0 || make_form(&self->plain, plain) < 0))) {
+    if (make_type(&self->fields, fields) < 0 ||
+        (apart != NULL && (make_type(&self->apart, apart) < 0 || make_type(&self->plain, plain) < 0))) {
         Py_CLEAR(self);
     }
     return (PyObject *)self;
 }
 
-static int visit_fields(Fields *fields, visitproc visit, void *arg);
-
-static int
-visit_form(Form *form, visitproc visit, void *arg)
-{
-    Py_VISIT(form->function);
-    if (form->inner != NULL && visit_form(form->inner, visit, arg)) {
-        return 1;
-    }
-    return form->fields == NULL ? 0 : visit_fields(form->fields, visit, arg);
-}
-
-static int
-visit_fields(Fields *fields, visitproc visit, void *arg)
-{
-    for (Py_ssize_t i = 0; i < fields->number; i++) {
-        Py_VISIT(fields->of[i].of_null);
-        if (visit_form(&fields->of[i].form, visit, arg)) {
-            return 1;
-        }
-    }
-    for (Py_ssize_t i = 0; i < fields->absent_number; i++) {
-        Py_VISIT(fields->absent[i].make);
-    }
-    return 0;
-}
-
 static int
 decoder_traverse(ItemDecoder *self, visitproc visit, void *arg)
 {
-    int visited = visit_fields(&self->fields, visit, arg);
-    visited = visited ? visited : visit_fields(&self->apart, visit, arg);
-    return visited ? visited : visit_form(&self->plain, visit, arg);
+    int visited = visit_type(&self->fields, visit, arg);
+    visited = visited ? visited : visit_type(&self->apart, visit, arg);
+    return visited ? visited : visit_type(&self->plain, visit, arg);
 }
 
 static int
 decoder_clear(ItemDecoder *self)
 {
-    free_fields(&self->fields);
-    free_fields(&self->apart);
-    free_form(&self->plain);
+    free_type(&self->fields);
+    free_type(&self->apart);
+    free_type(&self->plain);
     return 0;
 }
 
@@ -1077,7 +958,7 @@ decode_item(ItemDecoder *self, PyObject *item, Py_ssize_t *marked, PyObject *apa
     output_begin(kept);
     put_byte(kept, '{');
     Py_CLEAR(((JsonItem *)item)->kept); /* that of another model */
-    PyObject *values = read_fields(self, &self->fields, &at, ((JsonItem *)item)->end, &found);
+    PyObject *values = read_parts(self, &self->fields, &at, ((JsonItem *)item)->end, &found);
     if (values != NULL && self->fields.keeps && kept->length <= LONGEST_KEPT) {
         put_byte(kept, '}');
         PyObject *text = kept_text(self, kept);
@@ -1162,7 +1043,7 @@ decoder_put_plain(ItemDecoder *self, PyObject *const *args, Py_ssize_t number)
         PyErr_SetString(PyExc_TypeError, "two dicts expected");
         return NULL;
     }
-    Py_ssize_t put = put_fields(self, &self->apart, args[0], args[1]);
+    Py_ssize_t put = put_parts(self, &self->apart, args[0], args[1]);
     if (put >= 0 && add_absent(&self->apart, args[1]) < 0) {
         put = -1;
     }

@@ -1,66 +1,22 @@
 /* ItemEncoder: the items of one model, from the values of their fields to JSON, in one pass that counts their size.
 
-   It is made of what `dynamap_async.codec` says of the usual values of types, and writes what its converters give. What
-   is not usual is given to its converter, and what that gives is written. Where that raises, a value is missing, or
+   It is made of types, and writes what the converters in Python give. What is not usual is given to its converter, and
+   what that gives is written. Where that raises, a value is missing, or
    DynamoDB would not take the item, the whole item is left to the converters: None is given in its place. So no error
    is judged here, and what is judged here is what is usual. */
 
 #include "output.h"
 #include "parts.h"
+#include "type.h"
 
 #include <datetime.h>
-
-typedef enum {
-    ANY,      /* what its own type tells */
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DECIMAL,
-    EITHER,   /* one of several types */
-    ENUM,     /* a member of an enum, stored as its value */
-    FIELDS,   /* an object with known members */
-    FLOATING,
-    INSTANT,  /* a datetime in UTC, whatever that is called */
-    INTEGER,
-    LIST,
-    MAP,      /* a dict with any text as keys */
-    OPTIONAL, /* None, or another type */
-    OTHER,    /* what only its converter knows */
-    TEXT,
-    TEXTS,    /* a set of text */
-    UUID,
-} Kind;
 
 /* How many bytes the value of any part of a key may have. */
 #define SHORT_KEY 1024
 
-typedef struct Part Part;
-
-typedef struct Type {
-    Kind kind;
-    PyObject *of;     /* the type that usual values are of exactly; NULL where the kind says it */
-    PyObject *encode; /* gives the attribute value of what is not usual, or None for none */
-    PyObject *among;  /* the only texts; NULL where there may be others */
-    Py_ssize_t inner_number;
-    struct Type *inner; /* of members, of the alternative to None, of an enum's values; or all of EITHER */
-    Py_ssize_t parts_number;
-    Part *parts; /* of FIELDS */
-} Type;
-
-struct Part {
-    PyObject *name;       /* in Python */
-    PyObject *stored;
-    PyObject *start;      /* the stored name and a colon, as JSON */
-    Py_ssize_t name_size;
-    Type type;
-    int nullable;         /* whether None is not given to the type */
-    PyObject *none;       /* the attribute value of None; NULL where it is left out */
-    int kept;             /* whether it is given in wire form too */
-};
-
 typedef struct {
     PyObject_HEAD
-    Type item;               /* FIELDS */
+    Type item;               /* `fields` */
     PyObject *before;        /* the JSON that every item begins with, from its brace on */
     Py_ssize_t before_size;
     PyObject *before_kept;   /* the attributes in it, in wire form */
@@ -99,7 +55,7 @@ left(void)
 
 /* Write a text as UTF-8 between quotes. */
 static Outcome
-write_text(Item *item, PyObject *text)
+write_utf8(Item *item, PyObject *text)
 {
     Py_ssize_t length;
     Text utf8 = PyUnicode_AsUTF8AndSize(text, &length);
@@ -138,7 +94,7 @@ write_name(Item *item, PyObject *name)
 {
     Output *to = &item->to;
     Py_ssize_t before = to->size;
-    if ((to->text[to->length - 1] != '{' && WRITE(to, ",") < 0) || write_text(item, name) != WRITTEN) {
+    if ((to->text[to->length - 1] != '{' && WRITE(to, ",") < 0) || write_utf8(item, name) != WRITTEN) {
         return LEFT;
     }
     return to->size - before > item->of->longest_name ? LEFT : DONE(WRITE(to, ":"));
@@ -234,18 +190,15 @@ write_through(Item *item, PyObject *encode, PyObject *value)
 /* ---- values without parts ---- */
 
 static Outcome
-write_usual_text(Item *item, Type *type, PyObject *value)
+write_text(Item *item, Type *type, PyObject *value)
 {
-    if (!PyUnicode_CheckExact(value)) {
-        return UNUSUAL;
-    }
     if (type->among != NULL) {
         int known = PySet_Contains(type->among, value);
         if (known != 1) {
             return known < 0 ? left() : UNUSUAL;
         }
     }
-    if (WRITE(&item->to, "{\"S\":") < 0 || write_text(item, value) != WRITTEN) {
+    if (WRITE(&item->to, "{\"S\":") < 0 || write_utf8(item, value) != WRITTEN) {
         return LEFT;
     }
     return DONE(WRITE(&item->to, "}"));
@@ -264,7 +217,7 @@ write_made_text(Item *item, const char *text, Py_ssize_t length)
 }
 
 static Outcome
-write_integer(Item *item, PyObject *value)
+write_integer(Item *item, Type *Py_UNUSED(type), PyObject *value)
 {
     int overflow;
     long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -286,7 +239,7 @@ write_integer(Item *item, PyObject *value)
 
 /* Write a float within the limits between which its shortest text has no exponent. */
 static Outcome
-write_floating(Item *item, PyObject *value)
+write_floating(Item *item, Type *Py_UNUSED(type), PyObject *value)
 {
     double number = PyFloat_AS_DOUBLE(value);
     if (!EXACT_FLOATS || !((number > 1e-4 && number < 1e15) || (number > -1e15 && number < -1e-4) || number == 0)) {
@@ -300,7 +253,7 @@ write_floating(Item *item, PyObject *value)
 
 /* Write a Decimal that is inside of all limits: of up to 38 characters, and without an exponent. */
 static Outcome
-write_decimal(Item *item, PyObject *value)
+write_decimal(Item *item, Type *Py_UNUSED(type), PyObject *value)
 {
     PyObject *made = PyObject_Str(value);
     Py_ssize_t length = 0;
@@ -330,7 +283,7 @@ write_decimal(Item *item, PyObject *value)
 }
 
 static Outcome
-write_boolean(Item *item, PyObject *value)
+write_boolean(Item *item, Type *Py_UNUSED(type), PyObject *value)
 {
     item->to.size++;
     return DONE(value == Py_True ? WRITE(&item->to, "{\"BOOL\":true}") : WRITE(&item->to, "{\"BOOL\":false}"));
@@ -344,7 +297,7 @@ write_null(Item *item)
 }
 
 static Outcome
-write_binary(Item *item, PyObject *value)
+write_binary(Item *item, Type *Py_UNUSED(type), PyObject *value)
 {
     const unsigned char *bytes = (const unsigned char *)PyBytes_AS_STRING(value);
     if (WRITE(&item->to, "{\"B\":") < 0 || write_base64(&item->to, bytes, PyBytes_GET_SIZE(value)) < 0) {
@@ -364,7 +317,7 @@ put_date(char *at, PyObject *value)
 }
 
 static Outcome
-write_date(Item *item, PyObject *value)
+write_date(Item *item, Type *Py_UNUSED(type), PyObject *value)
 {
     char text[16];
     return write_made_text(item, text, put_date(text, value) - text);
@@ -386,7 +339,7 @@ is_utc(PyObject *value)
 }
 
 static Outcome
-write_instant(Item *item, PyObject *value)
+write_instant(Item *item, Type *Py_UNUSED(type), PyObject *value)
 {
     char text[32], *at = put_date(text, value);
     if (!is_utc(value)) {
@@ -405,7 +358,7 @@ write_instant(Item *item, PyObject *value)
 }
 
 static Outcome
-write_uuid(Item *item, PyObject *value)
+write_uuid(Item *item, Type *Py_UNUSED(type), PyObject *value)
 {
     PyObject *number = PyObject_GetAttr(value, INT);
     PyObject *made = number == NULL ? NULL : PyNumber_ToBase(number, 16);
@@ -435,7 +388,7 @@ static Outcome write_parts(Item *item, Type *type, PyObject *values, Py_ssize_t 
 
 /* Write a set of text, sorted. */
 static Outcome
-write_texts(Item *item, PyObject *value)
+write_texts(Item *item, Type *Py_UNUSED(type), PyObject *value)
 {
     PyObject *texts = PySequence_List(value);
     if (texts == NULL) {
@@ -455,7 +408,7 @@ write_texts(Item *item, PyObject *value)
 
 /* Write a list or tuple. */
 static Outcome
-write_list(Item *item, Type *member, PyObject *value)
+write_elements(Item *item, Type *member, PyObject *value)
 {
     Output *to = &item->to;
     Outcome outcome = DONE(WRITE(to, "{\"L\":["));
@@ -473,7 +426,7 @@ write_list(Item *item, Type *member, PyObject *value)
 }
 
 static Outcome
-write_map(Item *item, Type *member, PyObject *value)
+write_members(Item *item, Type *member, PyObject *value)
 {
     Output *to = &item->to;
     PyObject *name, *each;
@@ -550,33 +503,61 @@ write_enum(Item *item, Type *type, PyObject *member)
     return outcome;
 }
 
+static Outcome
+write_list(Item *item, Type *type, PyObject *value)
+{
+    return PyList_CheckExact(value) || PyTuple_CheckExact(value) ? write_elements(item, type->inner, value) : UNUSUAL;
+}
+
+static Outcome
+write_map(Item *item, Type *type, PyObject *value)
+{
+    return write_members(item, type->inner, value);
+}
+
+static Outcome
+write_optional(Item *item, Type *type, PyObject *value)
+{
+    return value == Py_None ? write_null(item) : write_usual(item, type->inner, value);
+}
+
+static Outcome
+write_other(Item *Py_UNUSED(item), Type *Py_UNUSED(type), PyObject *Py_UNUSED(value))
+{
+    return UNUSUAL;
+}
+
 /* Write a value by its own type, one of those that JSON has, or a datetime in UTC. */
 static Outcome
 write_any(Item *item, Type *type, PyObject *value)
 {
     if (PyUnicode_CheckExact(value)) {
-        return write_usual_text(item, type, value);
+        return write_text(item, type, value);
     }
     if (PyLong_CheckExact(value)) {
-        return write_integer(item, value);
+        return write_integer(item, type, value);
     }
     if (PyBool_Check(value)) {
-        return write_boolean(item, value);
+        return write_boolean(item, type, value);
     }
     if (PyFloat_CheckExact(value)) {
-        return write_floating(item, value);
+        return write_floating(item, type, value);
     }
     if (value == Py_None) {
         return write_null(item);
     }
     if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) {
-        return write_list(item, type, value);
+        return write_elements(item, type, value);
     }
     if (PyDict_CheckExact(value)) {
-        return write_map(item, type, value);
+        return write_members(item, type, value);
     }
-    return PyDateTime_CheckExact(value) ? write_instant(item, value) : UNUSUAL;
+    return PyDateTime_CheckExact(value) ? write_instant(item, type, value) : UNUSUAL;
 }
+
+#define AS_WRITER(name, tag, reader) \
+    case KIND_##name:                \
+        return write_##name(item, type, value);
 
 /* Write a usual value of a type. */
 static Outcome
@@ -586,43 +567,9 @@ write_usual(Item *item, Type *type, PyObject *value)
         return UNUSUAL;
     }
     switch (type->kind) {
-    case ANY:
-        return write_any(item, type, value);
-    case BINARY:
-        return PyBytes_CheckExact(value) ? write_binary(item, value) : UNUSUAL;
-    case BOOLEAN:
-        return PyBool_Check(value) ? write_boolean(item, value) : UNUSUAL;
-    case DATE:
-        return PyDate_CheckExact(value) ? write_date(item, value) : UNUSUAL;
-    case DECIMAL:
-        return write_decimal(item, value);
-    case EITHER:
-        return write_either(item, type, value);
-    case ENUM:
-        return write_enum(item, type, value);
-    case FIELDS:
-        return write_fields(item, type, value);
-    case FLOATING:
-        return PyFloat_CheckExact(value) ? write_floating(item, value) : UNUSUAL;
-    case INSTANT:
-        return PyDateTime_CheckExact(value) ? write_instant(item, value) : UNUSUAL;
-    case INTEGER:
-        return PyLong_CheckExact(value) ? write_integer(item, value) : UNUSUAL;
-    case LIST:
-        return PyList_CheckExact(value) || PyTuple_CheckExact(value) ? write_list(item, type->inner, value) : UNUSUAL;
-    case MAP:
-        return PyDict_CheckExact(value) ? write_map(item, type->inner, value) : UNUSUAL;
-    case OPTIONAL:
-        return value == Py_None ? write_null(item) : write_usual(item, type->inner, value);
-    case TEXT:
-        return write_usual_text(item, type, value);
-    case TEXTS:
-        return write_texts(item, value);
-    case UUID:
-        return write_uuid(item, value);
-    default:
-        return UNUSUAL;
+        KINDS(AS_WRITER)
     }
+    return UNUSUAL;
 }
 
 static Outcome
@@ -658,11 +605,14 @@ write_part(Item *item, Part *part, PyObject *value, PyObject *kept)
     if (none && part->none == NULL) {
         return ABSENT;
     }
+    if (part->length > item->of->longest_name) {
+        return LEFT;
+    }
     if ((to->text[to->length - 1] != '{' && WRITE(to, ",") < 0) ||
         write_bytes(to, PyBytes_AS_STRING(part->start), PyBytes_GET_SIZE(part->start)) < 0) {
         return LEFT;
     }
-    to->size += part->name_size;
+    to->size += part->length;
     Py_ssize_t begin = to->length;
     Outcome outcome = none ? write_stored(item, part->none) : write_value(item, &part->type, value);
     if (outcome != WRITTEN || !part->kept || kept == NULL) {
@@ -705,140 +655,15 @@ write_parts(Item *item, Type *type, PyObject *values, Py_ssize_t each, PyObject 
     return WRITTEN;
 }
 
-/* ---- making an encoder ---- */
-
-static int make_type(Type *type, PyObject *described);
-static void free_type(Type *type);
-
-/* Take (name, stored name, that and a colon as JSON, its size, type, whether None is not given to it, what None is, and
-   of an item's own parts whether they are kept). */
-static int
-make_part(Part *part, PyObject *described)
-{
-    PyObject *name, *stored, *start, *type, *none;
-    if (!PyArg_ParseTuple(described, "UUSnOpO|p", &name, &stored, &start, &part->name_size, &type, &part->nullable,
-                          &none, &part->kept)) {
-        return -1;
-    }
-    Py_INCREF(name);
-    part->name = name;
-    PyUnicode_InternInPlace(&part->name);
-    Py_INCREF(stored);
-    part->stored = stored;
-    Py_INCREF(start);
-    part->start = start;
-    if (none != Py_None) {
-        Py_INCREF(none);
-        part->none = none;
-    }
-    return make_type(&part->type, type);
-}
-
-static int
-make_parts(Type *type, PyObject *described)
-{
-    type->parts = PyMem_Calloc((size_t)PyTuple_GET_SIZE(described) + 1, sizeof(Part));
-    if (type->parts == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(described); i++) {
-        type->parts_number = i + 1;
-        if (make_part(&type->parts[i], PyTuple_GET_ITEM(described, i)) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static const struct {
-    const char *name;
-    Kind kind;
-} KINDS[] = {
-    {"any", ANY},         {"binary", BINARY},   {"boolean", BOOLEAN}, {"date", DATE}, {"decimal", DECIMAL},
-    {"either", EITHER},   {"enum", ENUM},       {"fields", FIELDS},   {"floating", FLOATING},
-    {"instant", INSTANT}, {"integer", INTEGER}, {"list", LIST},       {"map", MAP},   {"optional", OPTIONAL},
-    {"text", TEXT},       {"texts", TEXTS},     {"uuid", UUID},
-};
-
-/* Take (kind, type of Python or None, what encodes, the only texts or None, inner types, parts). A kind that is not
-   known here is its converter's. */
-static int
-make_type(Type *type, PyObject *described)
-{
-    const char *kind;
-    PyObject *of, *among, *encode, *inner, *parts;
-    if (!PyTuple_Check(described)) {
-        PyErr_SetString(PyExc_TypeError, "a type is described by a tuple");
-        return -1;
-    }
-    if (!PyArg_ParseTuple(described, "sOOOO!O!", &kind, &of, &encode, &among, &PyTuple_Type, &inner, &PyTuple_Type,
-                          &parts)) {
-        return -1;
-    }
-    type->kind = OTHER;
-    for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++) {
-        if (strcmp(kind, KINDS[i].name) == 0) {
-            type->kind = KINDS[i].kind;
-        }
-    }
-    Py_INCREF(encode);
-    type->encode = encode;
-    if (of != Py_None) {
-        Py_INCREF(of);
-        type->of = of;
-    }
-    if (among != Py_None) {
-        Py_INCREF(among);
-        type->among = among;
-    }
-    type->inner = PyMem_Calloc((size_t)PyTuple_GET_SIZE(inner) + 1, sizeof(Type));
-    if (type->inner == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inner); i++) {
-        type->inner_number = i + 1;
-        if (make_type(&type->inner[i], PyTuple_GET_ITEM(inner, i)) < 0) {
-            return -1;
-        }
-    }
-    return make_parts(type, parts);
-}
-
-static void
-free_type(Type *type)
-{
-    for (Py_ssize_t i = 0; i < type->inner_number; i++) {
-        free_type(&type->inner[i]);
-    }
-    for (Py_ssize_t i = 0; i < type->parts_number; i++) {
-        Part *part = &type->parts[i];
-        Py_XDECREF(part->name);
-        Py_XDECREF(part->stored);
-        Py_XDECREF(part->start);
-        Py_XDECREF(part->none);
-        free_type(&part->type);
-    }
-    PyMem_Free(type->inner);
-    PyMem_Free(type->parts);
-    type->inner = NULL;
-    type->parts = NULL;
-    type->inner_number = type->parts_number = 0;
-    Py_CLEAR(type->of);
-    Py_CLEAR(type->encode);
-    Py_CLEAR(type->among);
-}
-
 /* ---- the type ---- */
 
 static PyObject *
 encoder_new(PyTypeObject *python_type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
-    PyObject *parts, *before, *kept;
+    PyObject *type, *before, *kept;
     Py_ssize_t before_size, most_size, most_levels, longest_name;
-    if (!PyArg_ParseTuple(args, "O!(SnO!)(nnn):ItemEncoder", &PyTuple_Type, &parts, &before, &before_size, &PyDict_Type,
-                          &kept, &most_size, &most_levels, &longest_name)) {
+    if (!PyArg_ParseTuple(args, "O(SnO!)(nnn):ItemEncoder", &type, &before, &before_size, &PyDict_Type, &kept,
+                          &most_size, &most_levels, &longest_name)) {
         return NULL;
     }
     if (PyDateTimeAPI == NULL) { /* the first encoder */
@@ -862,31 +687,10 @@ encoder_new(PyTypeObject *python_type, PyObject *args, PyObject *Py_UNUSED(kwarg
     self->most_size = most_size;
     self->most_levels = most_levels;
     self->longest_name = longest_name;
-    self->item.kind = FIELDS;
-    if (make_parts(&self->item, parts) < 0) {
+    if (make_type(&self->item, type) < 0) {
         Py_CLEAR(self);
     }
     return (PyObject *)self;
-}
-
-static int
-visit_type(Type *type, visitproc visit, void *arg)
-{
-    Py_VISIT(type->of);
-    Py_VISIT(type->encode);
-    Py_VISIT(type->among);
-    for (Py_ssize_t i = 0; i < type->inner_number; i++) {
-        if (visit_type(&type->inner[i], visit, arg)) {
-            return 1;
-        }
-    }
-    for (Py_ssize_t i = 0; i < type->parts_number; i++) {
-        Py_VISIT(type->parts[i].none);
-        if (visit_type(&type->parts[i].type, visit, arg)) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 static int

@@ -101,10 +101,10 @@ def _looks(width: int, marks: Sequence[tuple[int, str]]) -> tuple[Callable[[str]
 
 
 def _frame_of(model: type[BaseModel], field: FieldPlan) -> tuple[int, tuple[tuple[int, str], ...]] | None:
-    usual = field.converter.usual
-    if usual is None or constraint_of(model, field.name) > Constraint.DECLARED or _runs_code(model):
+    found = field.converter.description
+    if found is None or found.of is None or constraint_of(model, field.name) > Constraint.DECLARED or _runs_code(model):
         return None
-    return _FRAMES.get(usual.kind)
+    return _FRAMES.get(found.kind)
 
 
 def _in_one_form(model: type[BaseModel], field: FieldPlan) -> bool:

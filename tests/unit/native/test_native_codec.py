@@ -26,7 +26,6 @@ from pydantic import ConfigDict, TypeAdapter
 
 from dynamap_async import Model, PartitionKey, Put, Session, StoredItem, codec, upgrade
 from dynamap_async.codec import decode_any, item_size, native_decoder
-from dynamap_async.codec.decoder_forms import Form, described
 from dynamap_async.errors import EncodeError, ItemTooLargeError, ItemValidationError
 from dynamap_async.models import changes, definition_of
 from dynamap_async.models.state import state_of
@@ -37,6 +36,24 @@ WRITTEN = (
     b'{"id":{"S":"a"},"number":{"N":"12"},"score":{"N":"98.5"},"tags":{"SS":["a","b"]},'
     b'"parts":{"L":[{"M":{"name":{"S":"x"},"size":{"N":"1"}}}]},"by_name":{"M":{}}}'
 )
+
+
+def described(kind: str, make: Any = None, *inner: Any, of: Any = None, encode: Any = None) -> tuple[Any, ...]:
+    """Return a type as the extension takes it."""
+    return (kind, of, encode, decode_any, make, None, True, inner, (), (), True)
+
+
+def fields_of(*parts: tuple[Any, ...], absent: tuple[Any, ...] = (), drops: bool = True) -> tuple[Any, ...]:
+    """Return the type of items with some parts."""
+    return ("fields", None, None, None, None, None, True, (), parts, absent, drops)
+
+
+def part(name: str, kind: tuple[Any, ...], *, field: str | None = None, of_null: Any = None, kept: bool = False) -> Any:
+    """Return a part that has one name, or another one in Python."""
+    return (name if field is None else field, name, kind, False, None, of_null, kept)
+
+
+TEXT = described("text", of=str)
 
 native = pytest.mark.skipif(not ACTIVE, reason="the native codec was not built, or is turned off")
 
@@ -189,11 +206,10 @@ def test_floats_are_left_to_python_where_arithmetic_is_wider_than_they_are(tmp_p
     spec.loader.exec_module(codec_of_wide)
     reader = codec_of_wide.AnswerReader(b'{"Items":[{"x":{"N":"98.5"}}]}', orjson.loads)
     assert reader.read(1_000)
-    field = ("x", "x", ("floating", "N", None, None, None, False), None)
-    assert codec_of_wide.ItemDecoder(((field,), (), True)).decode(reader.answer["Items"])[0] == [None]
-    of_python = ("floating", None, lambda value: {"N": "1"}, None, (), ())
-    part = ("x", "x", b'"x":', 1, of_python, False, None)
-    encoder = codec_of_wide.ItemEncoder((part,), (b"{", 0, {}), (1_000, 32, 1_000))
+    of_python = described("floating", lambda text: ("made", text), of=float, encode=lambda value: {"N": "1"})
+    fields = fields_of(part("x", of_python))
+    assert codec_of_wide.ItemDecoder(fields).decode(reader.answer["Items"])[0] == [{"x": ("made", "98.5")}]
+    encoder = codec_of_wide.ItemEncoder(fields, (b"{", 0, {}), (1_000, 32, 1_000))
     assert encoder.encode({"x": 98.5})[1] == b'{"x":{"N":"1"}}'
 
 
@@ -215,16 +231,15 @@ def test_the_texts_of_some_attributes_are_found_at_once(is_wire: bool, name: str
 @pytest.mark.parametrize(("length", "is_kept"), [(10, True), (2_000, False)])
 def test_a_decoder_keeps_the_json_of_some_attributes_where_it_is_short(length: int, *, is_kept: bool) -> None:
     assert NATIVE is not None
-    form = ("list", "L", None, ("text", "S", None, None, None, False), None, False)
-    fields = (("id", "id", ("text", "S", None, None, None, False), None, False), ("texts", "texts", form, None, True))
-    decode = NATIVE.item_decoder((fields, (), True)).decode
+    fields = (part("id", TEXT), part("texts", described("list", None, TEXT), kept=True))
+    decode = NATIVE.item_decoder(fields_of(*fields)).decode
     stored = {"id": {"S": "a"}, "texts": {"L": [{"S": "x" * length}]}, "more": {"S": "y"}}
     items = items_in(stored, {"id": {"S": "b"}})
     assert [item.kept for item in items] == [None, None]
     decode(items)
     assert items[0].kept == (json.dumps({"texts": stored["texts"]}).encode() if is_kept else None)
     assert items[1].kept == b"{}"
-    NATIVE.item_decoder((fields[:1], (), True)).decode(items)
+    NATIVE.item_decoder(fields_of(fields[0])).decode(items)
     assert [item.kept for item in items] == [None, None]
 
 
@@ -249,9 +264,8 @@ def test_a_decoder_counts_items_with_a_mark_and_gives_it_to_nobody(stored: str, 
     reader = NATIVE.answer_reader(f'{{"Items":[{stored}]}}'.encode(), orjson.loads)
     assert reader.read(10_000)
     assert reader.answer is not None
-    fields = (("id", "id", ("text", "S", None, None, None, False), None, False),)
     for drops in (True, False):
-        decoder = NATIVE.item_decoder((fields, (), drops), ("v", (b'{"N":"3"}', b'{"N":"4"}')))
+        decoder = NATIVE.item_decoder(fields_of(part("id", TEXT), drops=drops), ("v", (b'{"N":"3"}', b'{"N":"4"}')))
         [values], _, marked = decoder.decode(reader.answer["Items"])
         assert marked == is_marked
         assert values == (None if '"id":{"N"' in stored else {"id": "a"})
@@ -261,7 +275,7 @@ def test_a_decoder_counts_items_with_a_mark_and_gives_it_to_nobody(stored: str, 
 def test_the_values_of_a_mark_are_bytes() -> None:
     assert NATIVE is not None
     with pytest.raises(TypeError, match="bytes"):
-        NATIVE.item_decoder(((), (), True), ("v", ("3",)))  # type: ignore[arg-type] # that is what is refused
+        NATIVE.item_decoder(fields_of(), ("v", ("3",)))  # type: ignore[arg-type] # that is what is refused
 
 
 @native
@@ -319,9 +333,9 @@ def test_plain_values_are_made_natively_and_by_the_codec_in_python_where_their_f
         asked.append(value)
         return decode_any(value)
 
-    decoder = native_decoder(
-        {"it": ("it", described(decode, Form("any", function=decode)), lambda: None)}, (), (), drops=True
-    )
+    asking = codec.anything()
+    asking.decode = decode
+    decoder = native_decoder({"it": ("it", asking, lambda: None)}, (), (), drops=True)
     assert decoder is not None
     usual = {"M": {"a": {"S": "é"}, "b": {"N": "-12"}, "c": {"L": [{"BOOL": False}, {"NULL": True}]}, "d": {"M": {}}}}
     assert decoder(items_in({"it": usual}))[0] == [{"it": {"a": "é", "b": -12, "c": [False, None], "d": {}}}]
@@ -338,7 +352,7 @@ def test_plain_values_are_made_natively_and_by_the_codec_in_python_where_their_f
     "odd", [{"S": "a", "N": "1"}, {}, {"S": ["a"]}, {"BOOL": "x"}, {"X": "a"}, {"N": "x"}, {'S"': "a"}, []]
 )
 def test_a_malformed_plain_value_is_left_to_the_codec_in_python(odd: Any) -> None:
-    decoder = native_decoder({"it": ("it", decode_any, lambda: None)}, (), (), drops=True)
+    decoder = native_decoder({"it": ("it", codec.anything(), lambda: None)}, (), (), drops=True)
     assert decoder is not None
     assert decoder(items_in({"it": odd}))[0] == [None]
     assert decoder(items_in({"it": {"M": {"a": odd}}}))[0] == [None]
@@ -347,26 +361,22 @@ def test_a_malformed_plain_value_is_left_to_the_codec_in_python(odd: Any) -> Non
 def decoder_apart() -> Any:
     """Return a decoder that gives some attributes apart, of which one is no field."""
     assert NATIVE is not None
-    text = ("text", "S", None, None, None, False)
-    texts = ("list", "L", None, text, None, False)
-    plain_form = ("any", "", decode_any, None, None, False)
+    plain_type = described("any")
     return NATIVE.item_decoder(
-        ((("id", "id", text, None, False),), (), True),
-        apart=(
-            (
-                ("texts", "its texts", texts, None, False),
-                ("old", "", plain_form, None, False),
-                ("maybe", "maybe", text, lambda: "none", False),
-                ("number", "number", ("text", "N", None, None, None, False), None, False),
-                ("whole", "whole", ("integer", "N", None, None, None, True), None, False),
-                ("float", "float", ("floating", "N", None, None, None, False), None, False),
-                ("set", "set", ("texts", "SS", frozenset, None, None, False), None, False),
-                ("any", "any", plain_form, None, False),
-            ),
-            (("its texts", list),),
-            True,
+        fields_of(part("id", TEXT)),
+        apart=fields_of(
+            part("texts", described("list", None, TEXT), field="its texts"),
+            part("old", plain_type, field=""),
+            part("maybe", TEXT, of_null=lambda: "none"),
+            part("number", described("decimal")),
+            part("whole", described("integer")),
+            part("float", described("floating", float)),
+            part("set", described("texts", frozenset)),
+            part("level", described("enum", Level, described("integer"))),
+            part("any", plain_type),
+            absent=(("its texts", list),),
         ),
-        plain=plain_form,
+        plain=plain_type,
     )
 
 
@@ -411,6 +421,9 @@ def test_a_decoder_gives_some_attributes_apart_as_plain_values() -> None:
         ({"float": Decimal("7.50")}, {"its texts": [], "float": 7.5}),
         ({"float": 7}, {"its texts": [], "float": 7.0}),
         ({"float": 7.5}, None),
+        ({"float": Decimal("0.1000000000000000055511151231257827")}, {"its texts": [], "float": 0.1}),
+        ({"level": 1}, {"its texts": [], "level": Level.LOW}),
+        ({"level": 2}, None),
         ({"set": {"b", "a"}}, {"its texts": [], "set": frozenset({"a", "b"})}),
         ({"set": frozenset("a")}, {"its texts": [], "set": frozenset("a")}),
         ({"set": set()}, None),
@@ -433,8 +446,8 @@ def test_a_decoder_puts_plain_values_among_others_or_leaves_that_to_others(given
 @native
 def test_a_decoder_refuses_what_it_cannot_give_apart() -> None:
     assert NATIVE is not None
-    with pytest.raises(TypeError, match="plain form"):
-        NATIVE.item_decoder(((), (), True), apart=((), (), True))
+    with pytest.raises(TypeError, match="plain type"):
+        NATIVE.item_decoder(fields_of(), apart=fields_of())
     with pytest.raises(TypeError, match="two dicts"):
         decoder_apart().put_plain([], {})
     with pytest.raises(TypeError, match="list or tuple"):

@@ -6,94 +6,104 @@ none of it can be made in any task.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, cast
+from collections import deque
+from collections.abc import Mapping, MutableMapping, MutableSequence, MutableSet, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from types import NoneType
+from typing import Any, Final, Literal, get_args, get_origin
+from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    Discriminator,
+    FutureDate,
+    FutureDatetime,
+    NaiveDatetime,
+    PastDate,
+    PastDatetime,
+    PlainSerializer,
+    WrapSerializer,
+)
+from pydantic.fields import FieldInfo
 
 from dynamap_async.codec import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT
+from dynamap_async.models.annotations import Metadata, aliased, field_metadata, is_alias, is_kind_of, is_union, unwrap
+from dynamap_async.models.assigned import COMPUTES, PRESENCE
 from dynamap_async.models.markers import stored_form
+from dynamap_async.models.pydantic_types import has_own_schema
 
 _OUR_FORMS: Final = (None, EPOCH_SECONDS, EPOCH_MILLISECONDS, JSON_TEXT)
-_PLAIN_FACTORIES: Final = (list, dict, set, frozenset, tuple)
-_NAMES_OF_CLASSES: Final = ("cls", "generic_origin")
-_KNOWN_CODE: Final = ("dynamap_async.", "pydantic._internal._validators")
-_NOT_FOR_VALIDATION: Final = frozenset(("serialization", "metadata", "computed_fields"))
-_KNOWN_TYPES: Final = frozenset(
-    (
-        "any",
-        "bool",
-        "bytes",
-        "date",
-        "datetime",
-        "decimal",
-        "default",
-        "definition-ref",
-        "definitions",
-        "dict",
-        "enum",
-        "float",
-        "frozenset",
-        "function-after",
-        "function-before",
-        "function-plain",
-        "function-wrap",
-        "int",
-        "json-or-python",
-        "lax-or-strict",
-        "list",
-        "literal",
-        "model",
-        "model-field",
-        "model-fields",
-        "no-info",
-        "none",
-        "nullable",
-        "set",
-        "str",
-        "tagged-union",
-        "time",
-        "timedelta",
-        "tuple",
-        "union",
-        "uuid",
-        "with-info",
-    )
+_PLAIN_FACTORIES: Final = (None, list, dict, set, frozenset, tuple)
+_SCALARS: Final = (
+    *(str, int, float, bool, bytes, Decimal, UUID, date, datetime, time, timedelta, Any, object, None, NoneType),
+    *(AwareDatetime, NaiveDatetime, PastDatetime, FutureDatetime, PastDate, FutureDate, Literal),
 )
-"""The types of parts of Pydantic's schemas of which it is known where they keep functions."""
+_CONTAINERS: Final = (
+    *(list, set, frozenset, tuple, dict, deque),
+    *(Sequence, MutableSequence, AbstractSet, MutableSet, Mapping, MutableMapping),
+)
+_DEEPEST: Final = 50
+"""How many models and aliases are looked through: an alias with parameters can contain another of itself."""
 
 
 def runs_own_code(model: type[BaseModel]) -> bool:
-    """Return whether making an instance of a stored item may run code of the program; true where nobody knows."""
-    schema: Any = model.__pydantic_core_schema__
-    return not (isinstance(schema, dict) and _is_plain(cast("dict[str, Any]", schema)))
+    """Return whether making an instance of a stored item may run code of the program; true where nobody knows.
+
+    Args:
+        model: the class, complete.
+    """
+    return _of_model(model, frozenset())
 
 
-def _is_plain(part: Any, name: str = "") -> bool:
-    """Return whether a part of a schema that has a name holds nothing of the program but data and models."""
-    if isinstance(part, Mapping):
-        return _is_plain_schema(cast("Mapping[str, Any]", part))
-    if isinstance(part, (list, tuple)):
-        return all(_is_plain(each, name) for each in cast("list[Any]", part))
-    if not callable(part):
+def _of_model(model: type[BaseModel], within: frozenset[Any]) -> bool:
+    """Return whether a model runs some; ``within`` are the models and the aliases that it stands in."""
+    if model in within:
+        return False
+    decorators = model.__pydantic_decorators__
+    validators = (*decorators.validators, *decorators.field_validators, *decorators.model_validators)
+    return (
+        not all(name == COMPUTES or name.startswith(PRESENCE) for name in validators)
+        or bool(decorators.root_validators)
+        or bool(model.__pydantic_post_init__)
+        or model.__pydantic_custom_init__
+        or not model.__pydantic_complete__
+        or model.model_config.get("extra") == "allow"  # the type of extra attributes may have validators
+        or any(_of_field(info, within | {model}) for info in model.__pydantic_fields__.values())
+    )
+
+
+def _of_field(info: FieldInfo, within: frozenset[Any]) -> bool:
+    factory = info.default_factory
+    if factory not in _PLAIN_FACTORIES and not str(getattr(factory, "__module__", "")).startswith("dynamap_async."):
         return True
-    if isinstance(part, type):
-        return name in _NAMES_OF_CLASSES or (name == "default_factory" and part in _PLAIN_FACTORIES)
-    return str(getattr(part, "__module__", "")).startswith(_KNOWN_CODE)
+    return stored_form(info) not in _OUR_FORMS or _of(info.annotation, tuple(field_metadata(info)), within)
 
 
-def _is_plain_schema(schema: Mapping[str, Any]) -> bool:
-    kind = schema.get("type")
-    if isinstance(kind, str) and kind not in _KNOWN_TYPES:
+def _of(annotation: Any, metadata: Metadata, within: frozenset[Any]) -> bool:
+    annotation, more = unwrap(annotation, through_aliases=False)
+    metadata = (*more, *metadata)
+    if len(within) > _DEEPEST or any(map(_calls, metadata)) or has_own_schema(annotation, metadata):
+        return True
+    if is_alias(annotation):
+        return annotation not in within and _of(aliased(annotation), (), within | {annotation})
+    origin: Any = get_origin(annotation) or annotation
+    if is_kind_of(origin, Enum):
+        return any("_missing_" in vars(kind) for kind in origin.__mro__ if kind.__module__ != "enum")
+    if is_kind_of(origin, BaseModel):
+        return _of_model(origin, within)
+    if origin in _SCALARS:
         return False
-    if kind == "model" and not _is_plain_model(schema):
-        return False
-    if kind == "enum" and getattr(schema["cls"], "_missing_").__module__ != "enum":  # noqa: B009 - a private name
-        return False
-    return all(_is_plain(part, name) for name, part in schema.items() if name not in _NOT_FOR_VALIDATION)
+    if not (is_union(annotation) or origin in _CONTAINERS):
+        return True
+    return any(_of(each, (), within) for each in get_args(annotation) if each not in ((), Ellipsis))
 
 
-def _is_plain_model(schema: Mapping[str, Any]) -> bool:
-    model: type[BaseModel] = schema["cls"]
-    forms = [stored_form(info) for info in model.__pydantic_fields__.values()]
-    return not (schema.get("custom_init") or schema.get("post_init")) and all(form in _OUR_FORMS for form in forms)
+def _calls(each: Any) -> bool:
+    """Return whether something in the metadata of a type has a function that is called when a value is read."""
+    if isinstance(each, Discriminator):
+        return callable(each.discriminator)
+    return callable(getattr(each, "func", None)) and not isinstance(each, (PlainSerializer, WrapSerializer))

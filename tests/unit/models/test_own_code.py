@@ -8,18 +8,24 @@ from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
 import pytest
+from annotated_types import Predicate
 from pydantic import (
     AfterValidator,
+    AwareDatetime,
     BaseModel,
     BeforeValidator,
+    ConfigDict,
     Discriminator,
     Field,
     GetPydanticSchema,
+    PlainSerializer,
+    PrivateAttr,
     Tag,
     field_validator,
     model_validator,
 )
 from pydantic_core import core_schema
+from typing_extensions import TypeAliasType
 
 from dynamap_async import EPOCH_SECONDS, Attr, Model, PartitionKey, SortKey, StoredForm, Table, Version, attr
 from dynamap_async.models import definition_of
@@ -80,6 +86,17 @@ class Dog(BaseModel):
     kind: Literal["dog"]
 
 
+class Hidden(BaseModel):
+    _made: UUID = PrivateAttr(default_factory=uuid4)
+
+
+class Extra(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+Tree = TypeAliasType("Tree", "list[Tree] | int")
+
+
 @dataclass
 class Point:
     x: int = 0
@@ -105,6 +122,9 @@ def of(kind):
         tuple[int, ...],
         Literal["a", "b"],
         Annotated[str, Field(max_length=5)],
+        Annotated[str, PlainSerializer(str.lower)],
+        Tree,
+        AwareDatetime,
         Annotated[Cat | Dog, Discriminator("kind")],
     ],
     ids=[
@@ -121,6 +141,9 @@ def of(kind):
         "tuple",
         "literal",
         "constrained",
+        "dumped by a function",
+        "an alias that contains itself",
+        "a time with a zone",
         "told apart by a field",
     ],
 )
@@ -142,6 +165,9 @@ def test_models_of_data_run_none(kind):
         Point,
         Annotated[int, AfterValidator(abs)],
         Annotated[int, BeforeValidator(int)],
+        list[Annotated[str, Predicate(str.isupper)]],
+        Hidden,
+        Extra,
         Annotated[int, GetPydanticSchema(lambda *_: core_schema.no_info_plain_validator_function(int))],
         Annotated[UUID, Field(default_factory=uuid4)],
         Annotated[Annotated[Cat, Tag("c")] | Annotated[Dog, Tag("d")], Discriminator(lambda _: "c")],
@@ -158,6 +184,9 @@ def test_models_of_data_run_none(kind):
         "a dataclass, of which nobody knows",
         "a validator in a type",
         "a validator before others",
+        "a predicate",
+        "a private attribute",
+        "extra attributes, whose type is not looked at",
         "a schema",
         "a factory",
         "a function that tells models apart",

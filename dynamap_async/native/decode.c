@@ -641,18 +641,8 @@ number_text(PyObject *value)
         Py_XDECREF(text);
         return NULL;
     }
-    /* Without an exponent, 38 characters cannot hold too many digits. */
-    int usual = length <= 38 && strspn(begin, "-.0123456789") == (size_t)length;
-    if (usual && memchr(begin, '.', (size_t)length) != NULL) {
-        while (begin[length - 1] == '0') {
-            length--;
-        }
-        length -= begin[length - 1] == '.';
-    }
-    PyObject *made = UNUSUAL;
-    if (usual && !(length == 2 && memcmp(begin, "-0", 2) == 0)) {
-        made = PyUnicode_FromStringAndSize(begin, length);
-    }
+    length = usual_decimal(&begin, length);
+    PyObject *made = length > 0 ? PyUnicode_FromStringAndSize(begin, length) : UNUSUAL;
     Py_DECREF(text);
     return made;
 }

@@ -263,17 +263,7 @@ write_decimal(Item *item, Type *Py_UNUSED(type), PyObject *value)
         return left();
     }
     Outcome outcome = UNUSUAL;
-    if (length <= 38 && strspn(text, "-.0123456789") == (size_t)length) {
-        if (strchr(text, '.') != NULL) {
-            while (text[length - 1] == '0') {
-                length--;
-            }
-            length -= text[length - 1] == '.';
-        }
-        if (length == 2 && text[0] == '-' && text[1] == '0') {
-            text++;
-            length--;
-        }
+    if ((length = usual_decimal(&text, length)) > 0) {
         int failed = WRITE(&item->to, "{\"N\":") < 0 || write_number(&item->to, text, length) < 0 ||
                      WRITE(&item->to, "}") < 0;
         outcome = failed ? LEFT : WRITTEN;

@@ -149,6 +149,26 @@ number_size(Text at, Text end)
     return 1 + (point - at + 1) / 2 + (end - fraction + 1) / 2 + negative;
 }
 
+Py_ssize_t
+usual_decimal(Text *at, Py_ssize_t length)
+{
+    Text text = *at;
+    if (length > 38 || strspn(text, "-.0123456789") != (size_t)length) { /* 38 characters hold no more digits */
+        return 0;
+    }
+    if (memchr(text, '.', (size_t)length) != NULL) {
+        while (text[length - 1] == '0') {
+            length--;
+        }
+        length -= text[length - 1] == '.';
+    }
+    if (length == 2 && text[0] == '-' && text[1] == '0') {
+        *at += 1;
+        length--;
+    }
+    return length;
+}
+
 int
 write_number(Output *to, Text at, Py_ssize_t length)
 {

@@ -62,6 +62,10 @@ int write_base64(Output *to, const unsigned char *from, Py_ssize_t length);
 /* Return the size of a number, given in plain decimal. */
 Py_ssize_t number_size(Text at, Text end);
 
+/* Return the length of a number as DynamoDB gives it back, given as Python writes it; 0 where it has an exponent, is no
+   number, or may be outside of all limits. The place is moved past the sign of a zero. */
+Py_ssize_t usual_decimal(Text *at, Py_ssize_t length);
+
 /* Write a number between quotes, given in plain decimal, and count it. */
 int write_number(Output *to, Text at, Py_ssize_t length);
 

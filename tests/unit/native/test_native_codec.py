@@ -408,7 +408,7 @@ def test_a_decoder_gives_some_attributes_apart_as_plain_values() -> None:
         ({"number": 7}, {"its texts": [], "number": "7"}),
         ({"number": Decimal(100)}, {"its texts": [], "number": "100"}),
         ({"number": Decimal("0.00")}, {"its texts": [], "number": "0"}),
-        ({"number": Decimal("-0.0")}, None),
+        ({"number": Decimal("-0.0")}, {"its texts": [], "number": "0"}),
         ({"number": Decimal("NaN")}, None),
         ({"number": Decimal("1E+3")}, None),
         ({"number": Decimal("9" * 39)}, None),

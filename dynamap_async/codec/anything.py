@@ -23,7 +23,7 @@ class _Anything(Converter):
 
     @property
     def member(self) -> Converter:
-        """Anything."""
+        """The converter of members: anything may have any."""
         return self
 
 
@@ -38,7 +38,7 @@ class _Through(_Anything):
 
     @property
     def ordered(self) -> bool:
-        """Whether somebody knows that they are: as text, 10.0.0.10 stands before 10.0.0.9."""
+        """Whether stored values are known to sort as the values do: as text, 10.0.0.10 stands before 10.0.0.9."""
         return self._ordered
 
 

@@ -52,7 +52,7 @@ class _Sequence(Converter):
 
     @property
     def levels(self) -> int | None:
-        """One more than those of the members."""
+        """One level more than the members have."""
         return one_deeper((self._member,))
 
 
@@ -71,7 +71,7 @@ class _Tuple(Converter):
 
     @property
     def levels(self) -> int | None:
-        """One more than the most of its members."""
+        """One level more than its deepest member has."""
         return one_deeper(self._members)
 
 
@@ -92,7 +92,7 @@ class _Map(Converter):
 
     @property
     def levels(self) -> int | None:
-        """One more than those of the values."""
+        """One level more than the values have."""
         return one_deeper((self._value,))
 
 

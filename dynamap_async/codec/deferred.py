@@ -60,7 +60,7 @@ class Deferred(Converter):
 
     @property
     def levels(self) -> int | None:
-        """Those of the converter that this one stands for; nobody knows of one that contains itself."""
+        """The levels of the converter that this one stands for; unknown for one that contains itself."""
         if self._asked:
             return None
         self._asked = True
@@ -71,12 +71,12 @@ class Deferred(Converter):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those of the converter that it stands for."""
+        """The names of the parts of the converter that this one stands for."""
         return self.target.names
 
     @property
     def ordered(self) -> bool:
-        """Whether those of the converter that this one stands for are."""
+        """Whether the converter that this one stands for is ordered."""
         return self.target.ordered
 
     @property

@@ -97,7 +97,7 @@ class _InForm(Converter):
 
     @property
     def ordered(self) -> bool:
-        """Whether those of some values are; of numbers, where none is known, it is taken for granted."""
+        """Whether some sample values sort as they are stored; without samples, numbers are taken to."""
         if not self._samples:
             return self.tags <= {"N"}
         try:

@@ -91,7 +91,7 @@ class Nested(Converter):
 
     @property
     def levels(self) -> int | None:
-        """One more than the most of its fields; unknown where it keeps members that are no fields."""
+        """One level more than its deepest field has; unknown where it keeps members that are no fields."""
         return None if self._keeps else one_deeper(field.converter for field in self.fields.values())
 
     @property
@@ -146,8 +146,8 @@ def nested_of(
             document=document,
             in_dict=in_dict,
         )
-    decode = _decoder(fields, keep=extras is not None)
-    decode_parts = _parts_decoder(fields, keep=extras is not None)
+    decode = _decoder({each.stored: (each.name, each.converter.decode) for each in fields}, keep=extras is not None)
+    decode_parts = _decoder({each.stored: (each.name, _placed(each)) for each in fields}, keep=extras is not None)
     if absent:
         decode, decode_parts = _filled(decode, absent), _filled(decode_parts, absent)
     if build is not None:
@@ -250,51 +250,45 @@ def _add_extras(
             raise error.at(name) from error.__cause__
 
 
-def _decoder(fields: Sequence[Field], *, keep: bool) -> Decode:
-    plan = {field.stored: (field.name, field.converter.decode) for field in fields}
+def _placed(field: Field) -> Decode:
+    """Return what decodes a member that may not be as expected; errors name the field."""
+    decode_member = field.converter.decode_or_plain
 
-    def decode(value: Any) -> dict[str, Any]:
-        return _decode_each(value["M"], plan, keep=keep)
-
-    return decode
-
-
-def _parts_decoder(fields: Sequence[Field], *, keep: bool) -> Decode:
-    plan = {field.stored: (field.name, _placed(field.name, field.converter)) for field in fields}
-
-    def decode(value: Any) -> dict[str, Any]:
-        return _decode_each(value["M"], plan, keep=keep)
-
-    return decode
-
-
-def _placed(name: str, converter: Converter) -> Decode:
     def decode(value: Any) -> Any:
         try:
-            return converter.decode_or_plain(value)
+            return decode_member(value)
         except DecodeError as error:
-            raise error.at(name) from error.__cause__
+            raise error.at(field.name) from error.__cause__
 
     return decode
 
 
-def _decode_each(
-    stored: Mapping[str, AttributeValue], plan: Mapping[str, tuple[str, Decode]], *, keep: bool
-) -> dict[str, Any]:
-    members: dict[str, Any] = {}
-    extras: dict[str, Any] = {}
-    for name, member in stored.items():
-        found = plan.get(name)
-        if found is not None:
-            members[found[0]] = found[1](member)
-        elif keep:
-            extras[name] = decode_any(member)
-        else:
-            omit(1)
-    for name in extras and [field for field, _ in plan.values()]:
-        if name in extras:
+def _decoder(plan: Mapping[str, tuple[str, Decode]], *, keep: bool) -> Decode:
+    """Return what decodes a map to a dict.
+
+    Args:
+        plan: stored name -> name in Python, and decoder.
+        keep: whether unknown members are kept, under their stored names.
+    """
+    names = frozenset(name for name, _ in plan.values())
+
+    def decode(value: Any) -> dict[str, Any]:
+        members: dict[str, Any] = {}
+        extras: dict[str, Any] = {}
+        for stored, member in value["M"].items():
+            found = plan.get(stored)
+            if found is not None:
+                members[found[0]] = found[1](member)
+            elif keep:
+                extras[stored] = decode_any(member)
+            else:
+                omit(1)
+        if not names.isdisjoint(extras):
+            name = next(each for each in extras if each in names)
             raise DecodeError(f"the attribute {name!r} has the name of a field that is stored under another name")
-    return {**members, **extras}
+        return {**members, **extras} if extras else members
+
+    return decode
 
 
 def _filled(decode: Decode, absent: Mapping[str, Callable[[], Any]]) -> Decode:

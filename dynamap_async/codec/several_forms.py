@@ -29,7 +29,7 @@ class SeveralForms(Converter):
     in_one_form = False
 
     def __init__(self, forms: Sequence[Converter]) -> None:
-        """Store the forms.
+        """Make the converter of some forms.
 
         Args:
             forms: the form that is written, and then the others, all exact.
@@ -44,7 +44,7 @@ class SeveralForms(Converter):
 
     @property
     def forms(self) -> tuple[Converter, ...]:
-        """All of them, that which is written first."""
+        """The converters of all forms; the first is the one that is written."""
         return self._forms
 
     @property
@@ -54,7 +54,7 @@ class SeveralForms(Converter):
 
     @property
     def levels(self) -> int | None:
-        """Those of the first form."""
+        """How many lists and maps stand inside each other in the first form."""
         return self._forms[0].levels
 
     @property
@@ -129,7 +129,7 @@ class InType(Converter):
 
     @property
     def ordered(self) -> bool:
-        """Never: as text, "10" stands before "9"."""
+        """False: as text, "10" stands before "9"."""
         return False
 
     @property

@@ -94,17 +94,17 @@ class Union(Converter):
 
     @property
     def forms(self) -> tuple[Converter, ...]:
-        """Those of the only alternative to None."""
+        """The forms of the only alternative to None; else this converter alone."""
         return (self,) if self.in_one_form else self.members[0].forms
 
     @property
     def ordered(self) -> bool:
-        """Whether those of all alternatives are."""
+        """Whether the values of each alternative sort as they are stored."""
         return all(member.ordered for member in self.members)
 
     @property
     def levels(self) -> int | None:
-        """The most of the alternatives."""
+        """The levels of the deepest alternative."""
         return deepest(self.members)
 
     @property

@@ -43,7 +43,7 @@ class FieldDecoders:
         version: str | None = None,
         readable: Collection[str] = (),
     ) -> None:
-        """Make the decoders.
+        """Make the decoders of a model's fields.
 
         Args:
             fields: the fields.

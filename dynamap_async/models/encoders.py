@@ -26,7 +26,7 @@ class FieldEncoders:
     """Encodes the values of one model's fields."""
 
     def __init__(self, model: str, fields: Sequence[FieldPlan]) -> None:
-        """Make the encoders.
+        """Make the encoders of a model's fields.
 
         Args:
             model: the name of the class, for messages.
@@ -44,7 +44,7 @@ class FieldEncoders:
         return {name: (stored, encode) for name, stored, encode in self._members}
 
     def native(self, *, marker: WireItem, kept: Collection[str]) -> NativeEncode | None:
-        """Return what encodes all fields to JSON; see ``native_encoder``."""
+        """Return the function that encodes all fields to JSON; see ``native_encoder``."""
         return codec.native_encoder(self._encodings, marker=marker, kept=kept)
 
     def encode(self, values: Mapping[str, Any]) -> WireItem:

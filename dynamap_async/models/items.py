@@ -58,8 +58,8 @@ where it was counted."""
 class ItemCodec(Generic[M]):
     """Encodes and decodes the items of one model.
 
-    A table of functions, made into one expression where items have the usual forms, then one validation of the whole
-    page by Pydantic.
+    The native codec, or a table of functions without it, gives the values of the fields; then Pydantic validates the
+    whole page at once.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class ItemCodec(Generic[M]):
         told_by: str | None = None,
         upgrades: Upgrades | None = None,
     ) -> None:
-        """Make the codec.
+        """Make the codec of a model.
 
         Args:
             model: the class.

@@ -38,7 +38,7 @@ class ItemAtHand(StoredItem):
     __slots__ = ()
 
     def __init__(self, values: dict[str, Any], names: frozenset[str]) -> None:
-        """Show attributes.
+        """Take an item of which some attributes are at hand.
 
         Args:
             values: name -> plain value; it is changed.
@@ -65,7 +65,7 @@ class OlderPages:
     def __init__(
         self, fields: Sequence[FieldPlan], shards: ShardedKeys, upgrades: Upgrades, *, told_by: str | None
     ) -> None:
-        """Describe them; the first page tells what upgrades look at.
+        """Prepare to decode pages; the first one tells which attributes upgrades look at.
 
         Args:
             fields: the fields.

@@ -37,7 +37,7 @@ class StoredItem(MutableMapping[str, Any]):
     __slots__ = ("_held", "_values", "_wire")
 
     def __init__(self, wire: WireItem, held: Collection[str] | None = None) -> None:
-        """Show an item.
+        """Take an item as it is stored.
 
         Args:
             wire: the item, which is not changed.
@@ -162,7 +162,7 @@ class WatchedItem(StoredItem):
     __slots__ = ("looked_at",)
 
     def __init__(self, wire: WireItem, held: Collection[str] | None = None) -> None:
-        """Show an item of which nothing was looked at.
+        """Take an item of which nothing was looked at yet.
 
         Args:
             wire: the item, which is not changed.
@@ -385,7 +385,7 @@ class Upgrades:
         keys: Collection[str],
         stored: Collection[str],
     ) -> None:
-        """Describe them.
+        """Take the versions of a model's items, which the class statement declares.
 
         Args:
             model: the model's name.

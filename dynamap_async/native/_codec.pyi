@@ -81,7 +81,7 @@ class ItemDecoder:
         apart: tuple[Any, ...] = ...,
         plain: tuple[Any, ...] = ...,
     ) -> ItemDecoder:
-        """Make it of types, as ``type.h`` describes them.
+        """Make a decoder of types, as ``type.h`` describes them.
 
         Args:
             fields: that of items.
@@ -132,7 +132,7 @@ class ItemEncoder:
         limits: tuple[int, int, int],
         /,
     ) -> ItemEncoder:
-        """Make it of a type, as ``type.h`` describes it.
+        """Make an encoder of a type, as ``type.h`` describes it.
 
         Args:
             fields: that of items.

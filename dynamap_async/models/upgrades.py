@@ -234,9 +234,9 @@ def _value(stored: AttributeValue) -> Any:
 
 def _copied(value: Any) -> Any:
     """Copy a list, dict or set with all lists, dicts and sets in it, in a fifth of the time of ``deepcopy``."""
-    copy = value.copy()
-    if type(copy) is not set:
-        for place, each in value.items() if type(copy) is dict else enumerate(value):
+    copy, kind = value.copy(), value.__class__
+    if kind is not set:
+        for place, each in value.items() if kind is dict else enumerate(value):
             if type(each) in _CHANGEABLE:
                 copy[place] = _copied(each)
     return copy

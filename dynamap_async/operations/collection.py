@@ -71,7 +71,7 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         *more: type[Model],
     ) -> None: ...
     def __init__(self: Collection[Any, Any], *models: type[Model]) -> None:
-        """Begin a query.
+        """Create a query on several models.
 
         Args:
             models: two or more models that share a ``Table``.

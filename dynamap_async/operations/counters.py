@@ -33,7 +33,7 @@ class Reserve(SingleRequest[range]):
     __slots__ = ("_count", "_counter", "_definition")
 
     def __init__(self, model: type[Model], count: int, partition: KeyValue | None = None, /) -> None:
-        """Name the counter.
+        """Create the reservation of numbers; nothing is sent yet.
 
         Args:
             model: a model with ``attr(autoincrement=True)``.

@@ -82,7 +82,7 @@ class Delete(WholeItemWrite[R], Generic[R]):
         returning: Returns = None,
         **options: Unpack[WriteOptions],
     ) -> None:
-        """Name the item.
+        """Create the delete of an item; nothing is sent yet.
 
         Args:
             target: the instance, or the model.

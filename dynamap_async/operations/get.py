@@ -40,7 +40,7 @@ class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
         coalesce: bool = True,
         **fields: Never,
     ) -> None:
-        """Name the item.
+        """Create the read of an item; nothing is sent yet.
 
         Args:
             model: the item's model.
@@ -198,7 +198,7 @@ class Refresh(SingleRequest[M], Generic[M]):
     __slots__ = ("_definition", "_find", "_item")
 
     def __init__(self, item: M, /) -> None:
-        """Name the instance; its key says which item.
+        """Create the read of an instance's item; nothing is sent yet.
 
         Args:
             item: the instance.

@@ -40,7 +40,7 @@ class ItemUpgrade(Write[None]):
     def __init__(
         self, definition: Definition[Any], older: WireItem, present: WireItem, looked_at: Collection[str]
     ) -> None:
-        """Take what ``upgrade_of`` found out; nothing is sent yet.
+        """Create the write; nothing is sent yet.
 
         Args:
             definition: the item's model.
@@ -144,7 +144,7 @@ class ItemMove:
     def __init__(
         self, definition: Definition[Any], older: WireItem, present: WireItem, looked_at: Collection[str]
     ) -> None:
-        """Take what ``upgrade_of`` found out; nothing is sent yet.
+        """Create the write; nothing is sent yet.
 
         Args:
             definition: the item's model.

@@ -67,7 +67,7 @@ class SingleRequest(Operation[R_co]):
         """Read the answer.
 
         Args:
-            response: it.
+            response: the answer's body, as decoded from JSON.
             context: what the session adds, the same as for ``request``.
         """
 
@@ -121,7 +121,7 @@ def part_of(name: str, request: Request) -> Part:
 
     Args:
         name: what it is called there.
-        request: it.
+        request: the request of the action alone.
     """
     body, target = request.body, request.target
     assert target is not None, f"{request.operation} is not about one item"  # noqa: S101 - by its type

@@ -77,7 +77,7 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         self: Put[MA, MA | None], item: MA, /, *, returning: Literal["old"], **options: Unpack[WriteOptions]
     ) -> None: ...
     def __init__(self, item: Any, /, *, returning: Returns = None, **options: Unpack[WriteOptions]) -> None:
-        """Take the item as it is now; later changes of the instance are not written.
+        """Create the write of the item as it is now; later changes of the instance are not written.
 
         Where a hook, a number or a write id has to come before, the item is taken as it is when the write begins.
 
@@ -300,7 +300,7 @@ class Create(Put[M, M], Generic[M]):
     kind: WriteKind | None = "create"
 
     def __init__(self, item: M, /, **options: Unpack[WriteOptions]) -> None:
-        """Take the item as ``Put`` does.
+        """Create the write of the item as it is now.
 
         Args:
             item: the model instance to write.

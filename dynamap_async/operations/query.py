@@ -61,7 +61,7 @@ class Paged(Operation[R_co]):
     __slots__ = ("_spec",)
 
     def __init__(self, spec: ReadSpec) -> None:
-        """Take what is asked; queries make these.
+        """Create the operation of a query.
 
         Args:
             spec: what is asked.
@@ -115,7 +115,7 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
         max_pages: int | None = None,
         max_read_units: float | None = None,
     ) -> None:
-        """Take what is asked; queries make pages.
+        """Create the read of one page of a query.
 
         Args:
             spec: what is asked.
@@ -669,7 +669,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
     __slots__ = ()
 
     def __init__(self: Query[MA, MA], model: type[MA], /, *others: Never) -> None:
-        """Begin a query.
+        """Create a query of all items; its methods restrict it.
 
         Args:
             model: the model of the items.
@@ -755,7 +755,7 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
     __slots__ = ()
 
     def __init__(self: Scan[MA, MA], model: type[MA], /, *others: Never) -> None:
-        """Begin a scan.
+        """Create a scan of all items; its methods restrict it.
 
         Args:
             model: the model of the items.

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Generic, Never, TypeVar, Unpack, final
 
 from dynamap_async.codec import anything, item_size
-from dynamap_async.errors import ConditionalCheckFailedError, OperationError, ServiceError
+from dynamap_async.errors import ConditionalCheckFailedError, OperationError, ServiceError, VersionConflictError
 from dynamap_async.expressions import (
     Action,
     Comparison,
@@ -83,7 +83,7 @@ class Save(Put[M, M], Generic[M]):
     _changes: Changes
 
     def __init__(self, item: M, /, *, where: Condition | None = None, **fields: Never) -> None:
-        """Take the item as ``Put`` does.
+        """Create the write of the item as it is now.
 
         Args:
             item: the model instance to write.
@@ -205,10 +205,9 @@ class Save(Put[M, M], Generic[M]):
         failure = super().failed(error)
         if self._before is None:
             failure = refused_as_new(self, failure, conditional=bool(self._conditions))
-            version = self._definition.version
-            return refused_as_unread(
-                self, failure, 0 if version is None else carried_version(self._item, self._definition)
-            )
+            if isinstance(failure, VersionConflictError):
+                failure = refused_as_unread(self, failure, carried_version(self._item, self._definition))
+            return failure
         gone = isinstance(failure, ConditionalCheckFailedError) and failure.wire_item is None
         return not_found(self._item, self._definition, error) if gone else refused_for_later(self, failure)
 
@@ -332,7 +331,7 @@ class Replace(Put[M, M], Generic[M]):
     __slots__ = ()
 
     def __init__(self, item: M, /, **options: Unpack[WriteOptions]) -> None:
-        """Take the item as ``Put`` does.
+        """Create the write of the item as it is now.
 
         Args:
             item: the model instance to write.

@@ -89,7 +89,7 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
         limit: int | None = None,
         page_size: int | None = None,
     ) -> None:
-        """Take the statement.
+        """Create the operation; nothing is sent yet.
 
         Args:
             text: the statement, of up to 8,192 characters, with ``?`` in place of values.
@@ -248,7 +248,7 @@ class Statements(Operation[list[ItemT | None]], Generic[ItemT]):
     """How many there may be."""
 
     def __init__(self, statements: Iterable[Statement[ItemT]], /) -> None:
-        """Take the statements.
+        """Create the operation; nothing is sent yet.
 
         Args:
             statements: those that read, or those that write, in order.
@@ -342,7 +342,7 @@ class ExecuteTransaction(Statements[ItemT]):
     most = TRANSACTION_ACTIONS
 
     def __init__(self, statements: Iterable[Statement[ItemT]], /, *, client_request_token: str | None = None) -> None:
-        """Take the statements.
+        """Create the operation; nothing is sent yet.
 
         Args:
             statements: SELECT statements, or INSERT, UPDATE, DELETE and EXISTS statements.

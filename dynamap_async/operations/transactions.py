@@ -305,7 +305,7 @@ class TransactGet(TransactRead[R], Generic[R]):
     @overload
     def __init__(self: TransactGet[tuple[A, ...]], *gets: GetOf[A]) -> None: ...
     def __init__(self, *gets: Any) -> None:
-        """Name the items.
+        """Create the read of the items; nothing is sent yet.
 
         Args:
             gets: each a ``Get``, or a tuple of a model and its key values.
@@ -374,7 +374,7 @@ class TransactFind(TransactRead[R], Generic[R]):
     @overload
     def __init__(self: TransactFind[tuple[A | None, ...]], *finds: FindOf[A]) -> None: ...
     def __init__(self, *finds: Any) -> None:
-        """Name the items.
+        """Create the read of the items; nothing is sent yet.
 
         Args:
             finds: each a ``Find``, or a tuple of a model and its key values.
@@ -429,7 +429,7 @@ class Check(Write[None]):
         where: Condition,
         **fields: Never,
     ) -> None:
-        """Name the item.
+        """Create the check of an item; nothing is sent yet.
 
         Args:
             model: the item's model.
@@ -507,7 +507,7 @@ class TransactWrite(Transact[None]):
     __slots__ = ("_actions", "_token")
 
     def __init__(self, actions: Iterable[Write[Any]], /, *, client_request_token: str | None = None) -> None:
-        """Take the actions.
+        """Create the transaction; nothing is sent yet.
 
         Args:
             actions: ``Put``, ``Create``, ``Save``, ``Update``, ``Delete`` and ``Check`` operations, in any order, each
@@ -664,7 +664,7 @@ class ExactlyOnce(TransactWrite, Generic[T]):
     __slots__ = ()
 
     def __init__(self, write: Write[Any], /, *, client_request_token: str | None = None) -> None:
-        """Take the write.
+        """Create the transaction of one write; nothing is sent yet.
 
         Args:
             write: a ``Put``, ``Update`` or other write of one item.
@@ -712,7 +712,7 @@ class ThenGet(Operation[R_co], Generic[R_co]):
     __slots__ = ("_write",)
 
     def __init__(self, write: ExactlyOnce[Any]) -> None:
-        """Take the write; ``ExactlyOnce.then_get`` makes these.
+        """Create the write with the read behind it, for ``ExactlyOnce.then_get``.
 
         Args:
             write: what is done first.

@@ -108,7 +108,7 @@ class Claim(Put[Guard, Guard]):
     __slots__ = ("_taking",)
 
     def __init__(self, guard: str, key: WireKey, taking: Taking, *, from_key: WireKey | None = None) -> None:
-        """Take a value.
+        """Create the guard of a value.
 
         Args:
             guard: the guard's name.
@@ -147,7 +147,7 @@ class Guarded(SingleRequest[None]):
     __slots__ = ("_guards", "_transaction")
 
     def __init__(self, write: Write[Any], guards: tuple[Write[Any], ...]) -> None:
-        """Take the write and its guards.
+        """Create the transaction of a write and its guards.
 
         Args:
             write: the write.

@@ -211,7 +211,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     def __init__(
         self, subject: Any, partition: KeyValue | None = None, sort: KeyValue | None = None, /, **fields: Any
     ) -> None:
-        """Name the item; the update does nothing yet.
+        """Create an update of an item that changes nothing yet; its methods say what it changes.
 
         Args:
             subject: the instance, or the model.

@@ -24,7 +24,7 @@ class RecordUpgrade(Put[UpgradeRecord, UpgradeRecord]):
     __slots__ = ()
 
     def __init__(self, name: str, version: int) -> None:
-        """Name the record.
+        """Create the operation; nothing is sent yet.
 
         Args:
             name: its key; see ``upgrade_record_key``.

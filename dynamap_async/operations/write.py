@@ -219,7 +219,7 @@ def refused_as_new(write: Write[Any], failure: Exception, *, conditional: bool) 
     return _as_kind(ItemExistsError, failure, message)
 
 
-def refused_as_unread(write: Write[Any], error: Exception, carried: int) -> Exception:
+def refused_as_unread(write: Write[Any], error: VersionConflictError, carried: int) -> VersionConflictError:
     """Return the error of a save that took its instance for a new item: where one is stored, what to do instead.
 
     Args:
@@ -227,7 +227,7 @@ def refused_as_unread(write: Write[Any], error: Exception, carried: int) -> Exce
         error: what ``refused_as_new`` made of the refusal.
         carried: the version of the instance; 0 for none.
     """
-    if isinstance(error, VersionConflictError) and error.wire_item is not None:
+    if error.wire_item is not None:
         found = "without a version" if error.stored is None else f"in version {error.stored}"
         checked = f"put() it, which checks its version {carried}; or " if carried else ""
         message = (

@@ -44,7 +44,7 @@ class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
     __slots__ = ("_runner", "_spec")
 
     def __init__(self, runner: Runner, spec: ReadSpec) -> None:
-        """Take what is asked; sessions make these.
+        """Create a read of a session.
 
         Args:
             runner: carries operations out.

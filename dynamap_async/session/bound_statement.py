@@ -42,7 +42,7 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
     __slots__ = ("_begun", "_context", "_executor", "_hooks", "_settled", "statement")
 
     def __init__(self, executor: Executor, context: Context, hooks: SessionHooks, statement: Statement[ItemT]) -> None:
-        """Take what is asked; sessions make these.
+        """Create a statement of a session.
 
         Args:
             executor: sends requests.
@@ -136,7 +136,7 @@ class StatementCalls:
     """Carries out statements, those that are not bound to a session too."""
 
     def __init__(self, executor: Executor, context: Context, hooks: SessionHooks, *, fenced: bool) -> None:
-        """Join what they need.
+        """Create what carries out a session's statements.
 
         Args:
             executor: sends requests.

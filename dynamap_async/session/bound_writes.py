@@ -30,7 +30,7 @@ class BoundExactlyOnce(BoundCoroutine[T], Generic[M, T]):
     __slots__ = ("_operation", "_runner", "_settled", "_write")
 
     def __init__(self, runner: Runner, write: ExactlyOnce[M], operation: Operation[T]) -> None:
-        """Take what is asked; ``exactly_once`` of an update makes these.
+        """Create the write, for ``exactly_once`` of an update.
 
         Args:
             runner: carries operations out.
@@ -102,7 +102,7 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
     __slots__ = ("_begun", "_runner", "_settled", "_spec")
 
     def __init__(self, runner: Runner, spec: UpdateSpec) -> None:
-        """Take what is asked; sessions make these.
+        """Create an update of a session.
 
         Args:
             runner: carries operations out.

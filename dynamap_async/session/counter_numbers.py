@@ -138,7 +138,7 @@ class Increment:
     """An addition to a number of one item, whose result is the new number."""
 
     def __init__(self, model: type[Model], partition: Any, *sort_and_field: Any, by: Any, upsert: bool) -> None:
-        """Describe the addition.
+        """Create the update that adds to a number; nothing is sent yet.
 
         Args:
             model: the item's model.

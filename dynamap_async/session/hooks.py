@@ -29,7 +29,7 @@ class SessionHooks:
         *,
         off: bool = False,
     ) -> None:
-        """Describe the session's own hooks.
+        """Create the hooks of a session.
 
         Args:
             before_write: run after the model's.

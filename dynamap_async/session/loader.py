@@ -116,7 +116,7 @@ class Loader(Generic[K_contra, V]):
     """
 
     def __init__(self, source: Source[K_contra, V]) -> None:
-        """Describe a loader; sessions make these.
+        """Create a loader of a session.
 
         Args:
             source: where values come from.

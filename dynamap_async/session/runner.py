@@ -5,9 +5,9 @@ A read of one item is carried out here. What other operations need is loaded wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from dynamap_async import operations
 from dynamap_async.errors import OperationError, ServiceError
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-Way: TypeAlias = Callable[[Any], Coroutine[Any, Any, Any]]
-"""How operations of one class are carried out."""
-
 
 class Runner:
     """An executor, and what a session adds to each operation."""
@@ -41,7 +38,7 @@ class Runner:
         numbers: Numbers,
         fence: Fence | None = None,
     ) -> None:
-        """Join what operations need.
+        """Create what carries out the operations of a session.
 
         Args:
             executor: sends requests.
@@ -55,7 +52,6 @@ class Runner:
         self.hooks = hooks
         self._numbers: Final = numbers
         self._fence: Final = fence
-        self._ways: Final[dict[type, Way]] = {Get: self._single, Find: self._single}
 
     @cached_property
     def writes(self) -> Writes:
@@ -84,30 +80,30 @@ class Runner:
         return Runner(self.executor, self.context, SessionHooks(off=True), self._numbers, self._fence)
 
     def execute(self, operation: Operation[R], /) -> Coroutine[Any, Any, R]:
-        """Carry out an operation and return its result."""
-        way = self._ways.get(type(operation)) or self._way_of(operation)
-        return way(operation)
+        """Carry out an operation and return its result.
 
-    def _way_of(self, operation: Operation[Any]) -> Way:
-        """Return how operations of a class are carried out; that is found out once for each class."""
-        way: Way
-        kind: type[Any] = type(operation)
-        if isinstance(operation, operations.Write):
-            way = self.writes.write
-        elif isinstance(operation, (operations.Transact, operations.ThenGet)):
-            way = self._transact
-        elif isinstance(operation, SingleRequest):
-            way = self._single
-        elif isinstance(operation, (operations.Statement, operations.Statements)):
-            way = self.statements.carry_out
-        elif isinstance(operation, operations.Count):
-            way = self.reads.count
-        elif isinstance(operation, operations.PagedOperation):
-            way = self.reads.read
-        else:
-            raise OperationError(f"{operation!r} is not an operation; write Get(...), Put(...), Query(...) and so on")
-        self._ways[kind] = way
-        return way
+        Args:
+            operation: what to do.
+        """
+        asked: Any = operation
+        match asked:
+            case Get() | Find():  # first, so that a program that only reads loads no other class
+                return self._single(asked)
+            case operations.Write():
+                return self.writes.write(asked)
+            case operations.Transact() | operations.ThenGet():
+                return self._transact(asked)
+            case SingleRequest():
+                return self._single(asked)
+            case operations.Statement() | operations.Statements():
+                return self.statements.carry_out(asked)
+            case operations.Count():
+                counting: Coroutine[Any, Any, Any] = self.reads.count(asked)
+                return counting
+            case operations.PagedOperation():
+                return self.reads.read(asked)
+            case _:
+                raise OperationError(f"{asked!r} is not an operation; write Get(...), Put(...), Query(...) and so on")
 
     async def _single(self, operation: SingleRequest[R]) -> R:
         # What ``send`` does, at one call less for each read (benchmarks: get_one).

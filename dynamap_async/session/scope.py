@@ -65,7 +65,7 @@ class Scope(EnteredByAsyncWith):
     """
 
     def __init__(self, executor: Executor, name: str, allowance: Allowance) -> None:
-        """Describe a scope; sessions make these.
+        """Create a scope of a session; it begins when it is entered.
 
         Args:
             executor: whose requests are accounted for.

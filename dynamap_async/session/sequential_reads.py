@@ -73,7 +73,7 @@ class SequentialReads:
     """
 
     def __init__(self, *, reads: int = 5) -> None:
-        """Describe what is found.
+        """Create an observer that finds reads which wait for each other.
 
         Args:
             reads: how many must follow each other; 2 or more.

@@ -110,7 +110,7 @@ class Session(EnteredByAsyncWith):
         clock: Callable[[], float] = time.time,
         upgrade_on_read: Literal["write"] | None = None,
     ) -> None:
-        """Describe the session; nothing is looked up or opened before it is entered.
+        """Create a session; nothing is looked up or opened before it is entered.
 
         Args:
             region: the AWS region; otherwise the environment's or the profile's.

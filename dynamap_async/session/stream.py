@@ -45,7 +45,7 @@ class PageDecoding(Generic[ItemT]):
     """
 
     def __init__(self, decode: Decode[ItemT], wire: Sequence[WireItem], pace: WorkPace) -> None:
-        """Begin.
+        """Create the decoding of a page; nothing is decoded yet.
 
         Args:
             decode: makes the items.
@@ -108,7 +108,7 @@ class ItemStream(EnteredByAsyncWith, IteratedByAsyncFor, Generic[ItemT]):
         hooks: Sequence[AfterRead] = (),
         skip: Callable[[Sequence[ItemT]], object] | None = None,
     ) -> None:
-        """Describe the stream; queries make these.
+        """Create the stream of a query's items; nothing is sent yet.
 
         Args:
             pages: where the items come from.
@@ -225,7 +225,7 @@ class PageReads:
     """Carries out the operations that are answered in pages."""
 
     def __init__(self, executor: Executor, context: Context, hooks: SessionHooks) -> None:
-        """Join what they need.
+        """Create what reads the pages of a session.
 
         Args:
             executor: sends requests.
@@ -349,7 +349,7 @@ class ReadBounds:
     """
 
     def __init__(self, max_pages: int | None, max_read_units: float | None) -> None:
-        """Count from here on.
+        """Create the count of a read that has had no answer yet.
 
         Args:
             max_pages: how many requests there may be; None for any number.
@@ -365,7 +365,7 @@ class ReadBounds:
         """Return an answer, without the position of the next page where no further one is allowed.
 
         Args:
-            answer: it.
+            answer: what DynamoDB answered.
         """
         self._pages_left -= 1
         if self._counts_units:

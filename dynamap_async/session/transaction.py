@@ -65,7 +65,7 @@ class TransactionUpdate(Updatable[M], Recorded, Generic[M]):
     __slots__ = ("_position", "_spec", "_transaction", "_update")
 
     def __init__(self, transaction: Transaction, position: int, update: Update[M, Any]) -> None:
-        """Describe an update; transactions make these.
+        """Create an update of a transaction.
 
         Args:
             transaction: what it joined.
@@ -103,7 +103,7 @@ class Transaction(EnteredByAsyncWith):
     """
 
     def __init__(self, runner: Runner, *, client_request_token: str | None = None) -> None:
-        """Begin a transaction; sessions make these.
+        """Create a transaction of a session; it begins when it is entered.
 
         Args:
             runner: the session's.

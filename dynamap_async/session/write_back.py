@@ -32,7 +32,7 @@ class WriteBack:
     """Stores upgraded items in the present version, each only if it is as it was read."""
 
     def __init__(self, runner: Callable[[], Runner]) -> None:
-        """Describe it.
+        """Create what stores upgraded items; nothing is sent yet.
 
         Args:
             runner: returns what carries the writes out, without hooks.
@@ -47,7 +47,7 @@ class WriteBack:
         """Let an item that was read be stored as it was upgraded, if it was.
 
         Args:
-            item: it.
+            item: the item that was read.
         """
         definition = definition_of(type(item))
         is_full = self._stopped or len(self._waiting) >= _WAITING

@@ -49,7 +49,7 @@ class Writes:
     """Whether writes may travel together in calls that know no conditions."""
 
     def __init__(self, executor: Executor, context: Context, hooks: SessionHooks, numbers: Numbers) -> None:
-        """Join what writes need.
+        """Create what carries out the writes of a session.
 
         Args:
             executor: sends requests.
@@ -204,7 +204,7 @@ class FencedWrites(Writes):
     def __init__(
         self, executor: Executor, context: Context, hooks: SessionHooks, numbers: Numbers, fence: Fence
     ) -> None:
-        """Join what writes need.
+        """Create what carries out the writes of a session.
 
         Args:
             executor: sends requests.

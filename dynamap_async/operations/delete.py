@@ -122,8 +122,8 @@ class Delete(WholeItemWrite[R], Generic[R]):
 
     def _take(self, definition: Definition[Any], key: WireKey, item: Model | None) -> None:
         self._item, self._definition, self._key = item, definition, key
-        self._conditions, self._expected = (), None
-        self._read_first, self._returns = False, None
+        self._expected, self._returns = None, None
+        self._take_options({})
 
     def __repr__(self) -> str:
         returning = "" if self._returns is None else f", returning={self._returns!r}"

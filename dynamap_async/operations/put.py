@@ -110,8 +110,9 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         self._item, self._definition = item, definition_of(type(item))
         self._wire, self._json, self._size = None, json, size
         self._key = self._definition.plain_keys.of(self._stored)
-        self._conditions, self._number, self._stamps = (), {}, {}
-        self._expected, self._read_first, self._returns = None, False, None
+        self._number, self._stamps = {}, {}
+        self._expected, self._returns = None, None
+        self._take_options({})
 
     def __repr__(self) -> str:
         returning = "" if self._returns is None else f", returning={self._returns!r}"

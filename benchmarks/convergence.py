@@ -136,11 +136,15 @@ class Process:
         now = self.events.now
         self.under_way -= 1
         self.governor.record_spent(
-            [each for each in served if each.number], {PLACE: float(len(served))}, len(served), now
+            [each for each in served if each.number],
+            {PLACE: float(len(served))},
+            len(served),
+            now,
+            left_over={PLACE: len(left)},
         )
         if left:
             tickets = [each for each in left if each.number]
-            if self.governor.refuse(tickets, [PLACE], len(left), now):
+            if self.governor.refuse(tickets, [PLACE], len(left), now, size=len(served) + len(left)):
                 queued, self.ready = self.ready, []
                 self.ask_again(queued)
             self.events.at(now + self.random.uniform(*BACKOFF_SECONDS), partial(self.ask_again, left))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import Context
 from dataclasses import field
 from functools import partial
@@ -39,7 +39,7 @@ from dynamap_async.errors import (
 from dynamap_async.events import Event, HotPartition, PaceChanged, RequestHeldUp
 from dynamap_async.executor.calls import Call, Chunk, FinishedExchange
 from dynamap_async.executor.consumed import Spending, TableOrIndex, is_metered
-from dynamap_async.executor.pacing.estimates import spent_units
+from dynamap_async.executor.pacing.estimates import Estimate, spent_units
 from dynamap_async.executor.pacing.governor import Governor, UnitLimits, described_limits, same_limits
 from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
 from dynamap_async.executor.pacing.tickets import Ticket
@@ -284,15 +284,12 @@ class Admission:
         """
         if not self._policy.enabled:
             return
-        if len(carried) > 1:
-            tickets, attempts = _tickets(carried), len(carried)
-        else:
-            call = carried[0]
-            tickets, attempts = [] if call.ticket is None else [call.ticket], call.parts
-        if not (spent or tickets):
+        tickets = _tickets(carried)
+        units, supposed = (spent_units(spent), None) if spent else (None, self._supposed(carried))
+        if not (units or supposed or tickets):
             return
         now = asyncio.get_running_loop().time()
-        self.governor.record_spent(tickets, None if spent is None else spent_units(spent), attempts, now)
+        self.governor.record_spent(tickets, units, _number(carried), now, supposed)
         self._follow(now)
 
     def is_free(self, request: Request, call: Call | None = None) -> bool:
@@ -516,27 +513,49 @@ class Admission:
         for call in verdict.returned:
             if call.ticket is not None:
                 governor.leave(call.ticket, now)
-        spent = None if finished.spent is None else spent_units(finished.spent)
+        spent = spent_units(finished.spent) if finished.spent else None
         supposed = None
         if isinstance(finished.error, ConditionalCheckFailedError | TransactionCanceledError) and not verdict.short:
             supposed = spent_units(tuple(unreported)) or None  # its conditions were looked at, so there were units
-        governor.record_spent(_tickets(verdict.spent), spent, _number(verdict.spent), now, supposed)
+        elif finished.error is None and not spent:
+            supposed = self._supposed(verdict.spent)
+        refused, short, size = verdict.refused, verdict.short, _number(finished.carried)
+        if short and not verdict.guessed and not all(governor.has_delivered(place.table) for place in short):
+            # Where nothing was served yet, that it carried many is all that is known: what is behind it need not find
+            # out, as if they had been refused one by one.
+            size = 1
+        if verdict.guessed:
+            short = governor.blamed([call.request for call in refused], spent or {}, now)
+        left_over = dict.fromkeys(short, _number(refused)) if verdict.guessed else {}
+        governor.record_spent(_tickets(verdict.spent), spent, _number(verdict.spent), now, supposed, left_over)
+        if left_over and spent and verdict.spent and verdict.spent[0].ticket is None:
+            # What waits from now on has to wait for the units of the indexes, too.
+            governor.estimates.learn([self._expected(call) for call in verdict.spent], spent)
+        if short:
+            attempts = _number(refused or verdict.spent)
+            new = governor.refuse(_tickets(refused), short, attempts, now, size=size, named=verdict.named)
+            self._refused(new, verdict.short)
         if verdict.hot is not None:
             ticket = verdict.refused[0].ticket
             self._refused(governor.refuse_partition(verdict.hot, ticket, now), ())
         if self._policy.hot_partition_units_per_second is not None and spent is not None:
             self._tell_of_hot(verdict.spent, sum(spent.values()), now)
-        if verdict.short:
-            refused = verdict.refused
-            short = verdict.short
-            if verdict.guessed:
-                short = governor.blamed([call.request for call in refused], spent or {}, now)
-            # A refused call is one refusal, however many items it carried: they were not judged one by one. Where
-            # nothing was served yet, that it carried many is all that is known: what is behind it need not find out.
-            one = not verdict.guessed and all(governor.has_delivered(place.table) for place in short)
-            attempts = 1 if one else _number(refused or verdict.spent)
-            new = governor.refuse(_tickets(refused), short, attempts, now, named=verdict.named)
-            self._refused(new, verdict.short)
+
+    def _supposed(self, calls: Sequence[Call]) -> Mapping[TableOrIndex, float] | None:
+        """Return what calls have taken whose answer does not say, as expected, of tables that refused some."""
+        units: dict[TableOrIndex, float] = {}
+        for call in calls:
+            if is_metered(call.request) and not self.governor.buckets.keys().isdisjoint(tables_of(call.request)):
+                for place, taken in self._expected(call).units.items():
+                    units[place] = units.get(place, 0.0) + taken
+        return units or None
+
+    def _expected(self, call: Call) -> Estimate:
+        """Return what a call is expected to take."""
+        estimates, chunk = self.governor.estimates, call.chunk
+        if chunk is None:
+            return estimates.of(call.request)
+        return estimates.of_chunk(chunk.asked, chunk.size, chunk.json_bytes)
 
     def _missing(self, tables: Sequence[str]) -> None:
         """Forget the table that does not exist; of several, those that never delivered anything."""

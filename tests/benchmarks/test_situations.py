@@ -19,6 +19,7 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import DynamapError
+from dynamap_async.transport.translate import service_error
 
 pytestmark = pytest.mark.virtual_clock
 POLICIES = {"learned": CapacityPolicy(), "known": CapacityPolicy(limits="describe")}
@@ -312,6 +313,67 @@ def test_where_requests_fail_for_other_reasons_about_as_much_is_done_as_without_
     )
     assert learned >= (1 - 2 * refused) * unpaced
     assert known >= (1 - 2 * refused) * unpaced
+
+
+class Moody:
+    """A table that serves whatever is asked, and refuses a part of the calls, or of the items, whatever the rate."""
+
+    max_connections = 64
+
+    def __init__(self, *, calls=0.0, items=0.0, reports=True, seed=1):
+        self.calls, self.items, self.reports = calls, items, reports
+        self.chance = random.Random(seed)
+        self.served = 0
+
+    async def open(self): ...
+
+    async def close(self): ...
+
+    async def send(self, request):
+        await asyncio.sleep(self.chance.uniform(0.15, 0.18))
+        entries = request.body["RequestItems"]["things"]
+        left = [entry for entry in entries if self.chance.random() < self.items]
+        if self.chance.random() < self.calls or len(left) == len(entries):
+            raise service_error(
+                request, code="ProvisionedThroughputExceededException", status=400, facts={}, request_id=None
+            )
+        taken = len(entries) - len(left)
+        self.served += taken
+        spent = {"ConsumedCapacity": [{"TableName": "things", "CapacityUnits": float(taken)}]} if self.reports else {}
+        return {"UnprocessedItems": {"things": left} if left else {}, **spent}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"calls": 0.15},
+        {"calls": 0.3},
+        {"calls": 0.01, "reports": False},
+        {"calls": 0.15, "reports": False},
+        {"items": 0.3},
+    ],
+    ids=lambda how: " ".join(f"{name}-{value}" for name, value in how.items()),
+)
+def test_calls_of_25_items_of_which_some_are_refused_whatever_the_rate_are_as_many_as_without_pacing(run, how):
+    async def whole(policy, seed):
+        random.seed(seed)
+        transport = Moody(**how, seed=seed)
+
+        async def load(session, number):
+            for call in range(10**6):
+                await session.put_many([Thing(id=f"{number}-{call}-{item}") for item in range(25)])
+
+        async with Session(transport=transport, capacity=policy, close_timeout_seconds=0.05) as session:
+            loads = [asyncio.create_task(load(session, number)) for number in range(10)]
+            await asyncio.sleep(15)
+            served = transport.served
+            for each in loads:
+                each.cancel()
+            await asyncio.wait(loads)
+        return served
+
+    paced, unpaced = (sum(run(whole(policy, seed)) for seed in (1, 2, 3)) for policy in (CapacityPolicy(), UNPACED))
+    assert paced >= 0.8 * unpaced
 
 
 @pytest.mark.parametrize(("has", "pushed"), [(25, 250), (100, 1_000)])

@@ -208,6 +208,7 @@ class Bucket:
         attempts: int,
         admitted_at: float | None,
         now: float,
+        size: int = 1,
         waiting: tuple[Priority, ...] = (),
     ) -> None:
         """Record what was delivered, and settle what was given for it.
@@ -218,10 +219,11 @@ class Bucket:
             attempts: to how many requests.
             admitted_at: when they were admitted; None where nothing was waited for.
             now: the time.
+            size: how many requests travelled together.
             waiting: the priorities of the requests that wait for it.
         """
         pace, before = self.pace, self.pace.rate
-        pace.served(units, attempts, admitted_at, now)
+        pace.served(units, attempts, admitted_at, now, size)
         if pace.rate is None:
             return
         if before is not None and pace.rate < before:
@@ -231,19 +233,20 @@ class Bucket:
                 self.fill(now, waiting)
             self.give(given - units)
 
-    def refuse(self, attempts: int, admitted_at: float | None, now: float) -> None:
+    def refuse(self, attempts: int, admitted_at: float | None, now: float, size: int = 1) -> None:
         """Record refusals: where they say that the service has nothing left, neither has this.
 
         Args:
             attempts: how many requests were refused.
             admitted_at: when they were admitted; None where they were not held to any rate.
             now: the time.
+            size: how many requests travelled together.
         """
         first = self.open
         if admitted_at is not None and self._came_of_kept(admitted_at, now):
             self.tokens, self._idle, self._kept, self._lent = min(self.tokens, 0.0), 0.0, 0.0, 0.0
             return
-        if self.pace.refused(attempts, admitted_at, now):
+        if self.pace.refused(attempts, admitted_at, now, size):
             # A debt is forgotten while everything is refused: what comes after would wait for it to be paid back.
             self.tokens = FIRST_UNITS if first else 0.0 if self.pace.out else min(self.tokens, 0.0)
             self._lent = 0.0

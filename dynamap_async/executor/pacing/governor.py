@@ -84,6 +84,9 @@ _IN_USE_SECONDS: Final = 60.0
 """For so long after its last request what was learned of a table's pace is kept, however many tables there are."""
 
 
+_NONE: Final[Mapping[TableOrIndex, int]] = {}
+
+
 class Governor:
     """The buckets of a session, and who waits for their units."""
 
@@ -349,6 +352,7 @@ class Governor:
         attempts: int,
         now: float,
         supposed: Mapping[TableOrIndex, float] | None = None,
+        left_over: Mapping[TableOrIndex, int] = _NONE,
     ) -> None:
         """Record what an answer reported.
 
@@ -358,6 +362,7 @@ class Governor:
             attempts: how many operations were carried out.
             now: the time.
             supposed: of an answer that did not say, units that they took all the same, as where a condition failed.
+            left_over: how many operations of the same call were refused, of each place that is blamed for it.
         """
         admitted_at: float | None = None
         taken: Mapping[TableOrIndex, float] = {}
@@ -371,9 +376,9 @@ class Governor:
         for place in {**known, **taken}:
             bucket = self.bucket(place, now)
             pace = bucket.pace
-            bucket.record(
-                known.get(place, 0.0), taken.get(place, 0.0), attempts, admitted_at, now, waiting.get(bucket, ())
-            )
+            size = attempts + left_over.get(place, 0)
+            served, given = known.get(place, 0.0), taken.get(place, 0.0)
+            bucket.record(served, given, attempts, admitted_at, now, size, waiting.get(bucket, ()))
             if pace.rate is None and place.table in self.governed:
                 self._let_go(place.table)
             if pace.rate != pace.ceiling or bucket.state not in _CALM:  # as is not so, while nothing is short
@@ -388,6 +393,7 @@ class Governor:
         attempts: int,
         now: float,
         *,
+        size: int = 1,
         named: bool = False,
     ) -> list[str]:
         """Record that operations were refused for want of capacity; they get back what they were given.
@@ -397,6 +403,7 @@ class Governor:
             places: where capacity was short.
             attempts: how many operations were refused.
             now: the time.
+            size: how many operations travelled together.
             named: whether the refusal itself has named them.
 
         Returns:
@@ -413,7 +420,7 @@ class Governor:
             self._queue.refill(bucket, now)
             # Of a place that has no rate, who waited did so for the units of another one.
             free = bucket.pace.rate is None and place.table in self.governed
-            bucket.refuse(attempts, None if free else admitted_at, now)
+            bucket.refuse(attempts, None if free else admitted_at, now, size)
             self._look_at(place, bucket, now)
             if not bucket.open:
                 new += self._govern(place.table)

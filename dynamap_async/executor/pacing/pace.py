@@ -57,6 +57,8 @@ _NEARLY_ALL: Final = 0.9
 """The part that is refused, after an outage that was none, of the little that is asked for."""
 _SURE: Final = 3.0
 """The logarithm of how many times more likely one explanation has to be: twenty times."""
+_SURER: Final = 4.0
+"""The same for that the rate is the reason, which is believed for long: fifty times."""
 _LEAST_ATTEMPTS: Final = 12
 """So many attempts a trial takes at least before it fails,"""
 _LEAST_REFUSED: Final = 4
@@ -125,18 +127,22 @@ class Pace:
 
     __slots__ = (
         "_again",
+        "_answered_at",
         "_began",
-        "_evidence",
         "_expected",
         "_expected_seconds",
         "_expected_until",
+        "_first_at",
+        "_hasty_at",
         "_kept",
         "_out",
         "_refused",
         "_refused_at",
         "_seeking",
+        "_sent_at",
         "_served",
         "_shared_at",
+        "_sizes",
         "_steady",
         "_stepped_at",
         "_suspected",
@@ -164,6 +170,8 @@ class Pace:
         """What the rate was lowered to for the last trial; unless there is another, it is not lowered below that."""
         self._seeking = False
         """Whether the rate may be far too low, so that it is doubled as long as nothing is refused."""
+        self._hasty_at = -math.inf
+        """When the rate was lowered before anything was served, if nothing was since."""
         self._unproven = False
         """Whether a search has ended beside more urgent requests, and what the table has was not measured since."""
         self._out = False
@@ -172,8 +180,6 @@ class Pace:
         """The part that was refused before the rate was lowered for a trial; None where none is under way."""
         self._again = False
         """Whether the trial has failed once."""
-        self._evidence = 0.0
-        """For the trial: how much more likely it is, as a logarithm, that the rate is not the reason."""
         self._expected = 0.0
         """The part that is refused for other reasons than the rate."""
         self._expected_until = -math.inf
@@ -181,10 +187,11 @@ class Pace:
         self._waited_at = self._refused_at = self._stepped_at = -math.inf
         self._usual = 0.0
         """The part that was refused of the last few hundred attempts."""
-        self._usual_of = 0
-        self._began = -math.inf
-        self._served = self._refused = 0
-        self._units = 0.0
+        self._usual_of = 0.0
+        self._began = self._sent_at = self._answered_at = -math.inf
+        self._first_at = math.inf
+        self._served = self._refused = 0.0
+        self._sizes = self._units = 0.0
 
     @property
     def lowered(self) -> bool:
@@ -199,7 +206,11 @@ class Pace:
     @property
     def trying(self) -> bool:
         """Whether it is being found out, by what little is sent, why so much was refused."""
-        return self._out or self._suspected is not None
+        return (
+            self._out
+            or self._suspected is not None
+            or (self.rate is not None and not self.lowered and self._refused > 0)
+        )
 
     def state(self, now: float) -> PaceState:
         """Return what is believed."""
@@ -225,7 +236,7 @@ class Pace:
         """Spend no more than a rate until the limit is known."""
         self.rate = rate
 
-    def served(self, units: float, attempts: int, sent_at: float | None, now: float) -> None:
+    def served(self, units: float, attempts: int, sent_at: float | None, now: float, size: int = 1) -> None:
         """Record what was delivered.
 
         Args:
@@ -233,43 +244,54 @@ class Pace:
             attempts: to how many requests.
             sent_at: when they were admitted; None where nothing was waited for.
             now: the time.
+            size: how many requests travelled together, those among them that were refused.
         """
         self.delivered.add(units, now)
-        if not attempts or not self._is_of_round(sent_at, now):
+        if not attempts:
             return
+        if attempts >= size and (-math.inf if sent_at is None else sent_at) < self._hasty_at:
+            # It was sent before the rate was lowered because nothing was served.
+            self.rate, self._seeking, self._hasty_at = self.ceiling, False, -math.inf
+            self._begin_round(now)
+        elif not self._is_of_round(sent_at, now):
+            return
+        self._hasty_at = -math.inf
         if self._out:
             self._come_back(now)
         self._served += attempts
+        self._sizes += attempts * size
         self._units += units
         if self._usual or self._usual_of < _USUAL_ATTEMPTS:  # otherwise none of the last few hundred was refused
-            self._count(attempts, 0.0)
+            self._count(attempts / size, 0.0)
+        if attempts < size:
+            return  # the rest of it was refused: then it is judged
         if self._suspected is not None:
-            self._evidence += attempts * math.log((1 - self._suspected) / (1 - self._suspected / _FEWER))
             self._judge_trial(now)
         elif now - self._began >= _ROUND_SECONDS:
             self._end_round(now)
 
-    def refused(self, attempts: int, sent_at: float | None, now: float) -> bool:
+    def refused(self, attempts: int, sent_at: float | None, now: float, size: int = 1) -> bool:
         """Record refusals; return whether they say that there is nothing left.
 
         Args:
             attempts: how many requests.
             sent_at: when they were admitted; None where nothing was waited for.
             now: the time.
+            size: how many requests travelled together, those among them that were served.
         """
         if not self._is_of_round(sent_at, now):
             return False
         if not self._refused and self._suspected is None and not self._out:
             self._begin_round(now)  # what was served before may have come out of what the table had saved
         self._refused += attempts
+        self._sizes += attempts * size
         self._refused_at = now
-        self._count(attempts, 1.0)
+        self._count(attempts / size, 1.0)
         if self._suspected is not None:
-            self._evidence += attempts * math.log(_FEWER)
             self._judge_trial(now)
             return True
         expected = self._expected_at(now)
-        if self._out or not (self._is_too_much(expected) or self._is_measured(now)):
+        if self._out or not (self._is_too_much(expected) or self._is_measured()):
             if self.rate is not None and self.lowered and not self._out:
                 self._step_back(sent_at, now)
             # What is refused for another reason has taken nothing of the rate.
@@ -309,18 +331,47 @@ class Pace:
         if now - self._began > _LONGEST_ROUND_SECONDS and self._suspected is None:
             self._end_round(now)
         # What waited for nothing was sent before the rate was lowered, if it is now.
-        return self.rate == self.ceiling if sent_at is None else sent_at >= self._began
+        of_round = self.rate == self.ceiling if sent_at is None else sent_at >= self._began
+        if of_round:
+            self._sent_at = max(self._sent_at, now if sent_at is None else sent_at)
+            self._answered_at = now
+            self._first_at = min(self._first_at, now)
+        return of_round
 
-    def _count(self, attempts: int, refused: float) -> None:
+    @property
+    def _measured_seconds(self) -> float:
+        """For how long what was sent in this round is answered: the answers to the first of it took some time to come.
+
+        What was sent in so long may have been answered in longer, where it waits on its way.
+        """
+        return max(self._sent_at - self._began, self._answered_at - self._first_at)
+
+    @property
+    def _part(self) -> float:
+        """The part of what was tried in this round that was refused."""
+        return self._refused / (self._served + self._refused)
+
+    @property
+    def _attempts(self) -> float:
+        """How many attempts there were in this round, of which none knew the outcome of another.
+
+        What travels together is served or refused together, and counts for one; of calls of several sizes, the large
+        ones decide.
+        """
+        return (self._served + self._refused) ** 2 / self._sizes if self._sizes else 0.0
+
+    def _count(self, attempts: float, refused: float) -> None:
         self._usual_of = min(_USUAL_ATTEMPTS, self._usual_of + attempts)
         self._usual += (refused - self._usual) * min(1.0, attempts / self._usual_of)
 
     def _begin_round(self, now: float) -> None:
-        self._began, self._served, self._refused, self._units = now, 0, 0, 0.0
+        self._began = self._sent_at = self._answered_at = now
+        self._first_at = math.inf
+        self._served = self._refused = self._sizes = self._units = 0.0
 
     def _end_round(self, now: float) -> None:
         """Keep what a round without a verdict has measured, if it is enough; the next one begins."""
-        seconds, attempts = now - self._began, self._served + self._refused
+        seconds, attempts = now - self._began, self._attempts
         if seconds < _LONGEST_ROUND_SECONDS and attempts < _ROUND_ATTEMPTS:
             return
         # The last refusals may have come just before the round was long enough to judge them.
@@ -329,14 +380,14 @@ class Pace:
             return
         self._unproven = False
         if self._served:
-            self._steady = self._units / seconds
+            self._steady = self._units / max(self._measured_seconds, _SOONEST_SECONDS)
         if self.lowered and now - max(self._waited_at, self._refused_at) > _IDLE_SECONDS:
             self.rate, self._seeking = self.ceiling, False
         self._begin_round(now)
 
-    def _is_measured(self, now: float) -> bool:
+    def _is_measured(self) -> bool:
         """Return whether a search has ended for so long, and refusals go on, that it is known what is delivered."""
-        return self._unproven and now - self._began >= _MEASURED_SECONDS
+        return self._unproven and self._measured_seconds >= _MEASURED_SECONDS
 
     def _expected_at(self, now: float) -> float:
         """Return the part that is refused for other reasons than the rate, as far as that is believed still."""
@@ -347,10 +398,10 @@ class Pace:
         return not self._out and now - self._refused_at < (now - self._began) / 2
 
     def _is_too_much(self, expected: float) -> bool:
-        attempts = self._served + self._refused
+        attempts = self._attempts
         allowed = min(1.0, expected + (_TOLERATED if self.lowered else _BORNE))
         chance = _DEVIATIONS * math.sqrt(attempts * allowed * (1 - allowed)) + _SPARE_REFUSALS
-        return self._refused > allowed * attempts + chance
+        return self._part * attempts > allowed * attempts + chance
 
     def _lower(self, sent_at: float | None, now: float) -> None:
         """Lower the rate, for more was refused than is borne; at first no more than it takes to measure it."""
@@ -360,30 +411,34 @@ class Pace:
             self._begin_round(now)
             return
         self._seeking = False
-        if now - self._began >= (_SOONEST_SECONDS if self._served >= _ROUND_ATTEMPTS else _MEASURED_SECONDS):
+        if self._measured_seconds >= (_SOONEST_SECONDS if self._served >= _ROUND_ATTEMPTS else _MEASURED_SECONDS):
             self._try_less(now)
         elif (
             not self.lowered
-            and self._refused * 2 > self._served + self._refused >= (_FLOOD if self._served else _NOTHING_SERVED)
+            and self._part > 0.5
+            and self._attempts >= (_FLOOD if self._served else _NOTHING_SERVED)
             and (self.rate is None or self.rate > max(FIRST_RATE, self._steady))
         ):
             rate = max(FIRST_RATE, self._steady * _CUT)
             self.rate, self._seeking = rate if self.ceiling is None else min(rate, self.ceiling), True
+            self._hasty_at = -math.inf if self._served else now
             self._begin_round(now + _GRACE_SECONDS)
 
     def _try_less(self, now: float) -> None:
         """Lower the rate to what was delivered, to see whether that is why so much was refused."""
-        if not self._served or self._has_ended(now):
+        if self.delivered.at < self._began or (self._served and self._has_ended(now)):
             self._go_out(now)
             return
-        self._steady = self._units / (now - self._began)
+        if not self._served:
+            return  # what is delivered was sent earlier: it is not known how fast
+        self._steady = self._units / max(self._measured_seconds, _SOONEST_SECONDS)
         rate = max(_LEAST_RATE, self._steady * _CUT)
         if self.rate is not None:
             # During a trial, what is delivered may be less than there is: it was held back.
             rate = min(self.rate, rate if self._suspected is None else max(rate, self.rate * _MOST_CUT))
         self.rate = self._kept = rate
-        share = self._refused / (self._served + self._refused) * _LIKELY
-        self._suspected, self._evidence, self._seeking = min(share, max(2 * _TOLERATED, self._usual)), 0.0, False
+        share = self._part * _LIKELY
+        self._suspected, self._seeking = min(share, max(2 * _TOLERATED, self._usual)), False
         self._again = self._unproven = False
         self._begin_round(now + _GRACE_SECONDS)
 
@@ -420,29 +475,31 @@ class Pace:
         if self.rate is not None:
             self.rate = max(self.rate, self._steady * _BACK)
         self._out, self._seeking = False, True
-        self._suspected, self._evidence, self._again = _NEARLY_ALL, 0.0, True
+        self._suspected, self._again = _NEARLY_ALL, True
         self._begin_round(now + _GRACE_SECONDS)  # a table that is just back refuses a few of the first requests
 
     def _judge_trial(self, now: float) -> None:
-        attempts, suspected = self._served + self._refused, self._suspected or 0.0
-        if self._evidence <= -_SURE:
+        suspected, part, attempts = self._suspected or 0.0, self._part, self._attempts
+        more, less = math.log(_FEWER), math.log((1 - suspected) / (1 - suspected / _FEWER))
+        evidence = attempts * (part * more + (1 - part) * less)
+        if evidence <= -_SURER:
             self._expected, self._expected_seconds = 0.0, _EXPECTED_SECONDS
             self._suspected = None
             self._begin_round(now)
-        elif self._evidence < _SURE or (attempts < _LEAST_ATTEMPTS and self._refused < _LEAST_REFUSED):
+        elif evidence < _SURE or (attempts < _LEAST_ATTEMPTS and part * attempts < _LEAST_REFUSED):
             return
         elif not self._served:
             self._go_out(now)
-        elif self._refused > (_MORE * suspected + _A_FEW) * attempts:
-            if now - self._began >= _MEASURED_SECONDS:
+        elif part > _MORE * suspected + _A_FEW:
+            if self._measured_seconds >= _MEASURED_SECONDS:
                 self._try_less(now)
         elif now - self._began >= _TRIAL_SECONDS:
-            self._fail_trial(max(suspected, self._refused / attempts), now)
+            self._fail_trial(max(suspected, part), now)
 
     def _fail_trial(self, share: float, now: float) -> None:
         """Give the pace up, at the second time that a lower rate has not helped."""
         if not self._again:
-            self._again, self._evidence = True, 0.0
+            self._again = True
         else:
             self._expected, self._expected_until = share, now + self._expected_seconds
             self._expected_seconds = min(_LONGEST_EXPECTED_SECONDS, 2 * self._expected_seconds)

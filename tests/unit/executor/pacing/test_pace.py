@@ -1,10 +1,12 @@
 """What refusals say of a rate: lowered only where that helps, raised while nothing is refused, never past a limit."""
 
+import heapq
+import math
 import random
 
 import pytest
 
-from dynamap_async.executor.pacing.pace import Pace
+from dynamap_async.executor.pacing.pace import FIRST_RATE, Pace
 
 
 def drive(pace, attempts, share, *, begin, seconds, chance=None):
@@ -41,6 +43,56 @@ def known(limit):
     pace = Pace()
     pace.know(limit)
     return pace
+
+
+def calls(pace, share, *, begin, seconds, chance, size=25, callers=20, seconds_each=0.08, limit=math.inf, out=False):
+    """Let callers send call after call, each again until it is served; return how many items a second are served.
+
+    Args:
+        pace: the pace; None where nobody waits.
+        share: the part of the calls that is refused whatever the rate.
+        begin: when it begins.
+        seconds: how long it is.
+        chance: draws what is refused.
+        size: of how many items each call is.
+        callers: how many send at the same time.
+        seconds_each: how long an answer takes.
+        limit: how many items a second the table has.
+        out: whether everything is refused.
+    """
+    events, served, there, given = [(begin, caller, None) for caller in range(callers)], 0, 0.0, 0.0
+    waiting, before = [], begin
+    while events[0][0] < begin + seconds:
+        now, caller, answer = heapq.heappop(events)
+        if answer is not None:
+            got, asked, sent_at = answer
+            served += got
+            if pace is not None and got:
+                pace.served(float(got), got, sent_at, now, asked)
+            if pace is not None and got < asked:
+                pace.refused(asked - got, sent_at, now, asked)
+            heapq.heappush(events, (now + (0.0 if got == asked else chance.random() / 20), caller, None))
+            continue
+        waiting += [] if caller < 0 else [caller]
+        if pace is not None and waiting:
+            pace.waited(now - before, now)
+        rate = math.inf if pace is None or pace.rate is None else pace.rate
+        there, given, before = (
+            min(limit, there + (now - before) * limit) if limit < math.inf else math.inf,
+            min(max(rate, size), given + (now - before) * rate) if rate < math.inf and now > before else given,
+            now,
+        )
+        # As the tickets do: nobody waits long for others, and nobody at all while it is found out why most is refused.
+        asked = size if rate >= 10 * size else 1 if pace.trying else min(size, 1 + int(rate / 40))
+        while waiting and (rate == math.inf or given >= min(asked, rate)):
+            given -= asked if rate < math.inf else given
+            got = 0 if out or chance.random() < share else int(min(asked, there))
+            there -= got
+            sent_at = None if rate == math.inf else now
+            heapq.heappush(events, (now + seconds_each, waiting.pop(), (got, asked, sent_at)))
+        if waiting and not any(each < 0 for _, each, _ in events):
+            heapq.heappush(events, (now + max(0.001, (min(asked, rate) - given) / rate), -1, None))
+    return served / seconds
 
 
 def test_a_place_that_never_refused_anything_is_not_paced():
@@ -294,3 +346,46 @@ def test_refusals_count_where_each_comes_with_an_answer_and_few_answers_come_in_
         pace.served(18.0, 18, now - 0.02, now)
         pace.refused(7, now - 0.02, now)
     assert pace.rate < 110
+
+
+def test_what_travels_together_is_one_attempt_whatever_becomes_of_it():
+    pace = known(10_000.0)
+    for number in range(40):
+        now = number / 50
+        pace.refused(25, now, now, 25) if number in {2, 9, 30} else pace.served(25.0, 25, now, now, 25)
+    assert not pace.lowered
+
+
+def test_what_was_sent_before_and_is_served_shows_that_the_table_serves_something():
+    pace, short = Pace(), Pace()
+    for each in (pace, short):
+        each.refused(25, None, 0.0)  # the first answer of all
+        assert each.rate == FIRST_RATE
+    pace.served(25.0, 25, None, 0.01, 25)
+    assert pace.rate is None
+    short.served(5.0, 5, None, 0.01, 25)  # the rest was refused: there is little
+    assert short.rate == FIRST_RATE
+
+
+@pytest.mark.parametrize("seconds_each", [0.005, 0.3])
+def test_what_is_delivered_is_measured_alike_however_long_an_answer_takes(seconds_each):
+    pace = Pace()
+    pace.refused(25, None, 0.0)
+    calls(
+        pace, 0.0, begin=0.1, seconds=5.0, chance=random.Random(1), callers=200, seconds_each=seconds_each, limit=1000.0
+    )
+    assert pace.rate == pytest.approx(1000.0, rel=0.2)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_whatever_was_learned_before_a_lower_rate_that_does_not_help_is_given_up(seed):
+    chance, pace, now = random.Random(seed), Pace(), 0.0
+    share, size, callers = chance.choice([0.1, 0.15, 0.2, 0.3]), chance.choice([1, 7, 25]), chance.choice([4, 20])
+    for _ in range(chance.choice([1, 2, 3])):
+        seconds, limit, out = chance.uniform(0.5, 5), chance.choice([20.0, 100.0, 1000.0]), chance.random() < 0.4
+        calls(pace, 0.0, begin=now, seconds=seconds, chance=chance, size=size, callers=callers, limit=limit, out=out)
+        now += seconds
+    unpaced = calls(None, share, begin=now, seconds=10, chance=random.Random(seed), size=size, callers=callers)
+    calls(pace, share, begin=now, seconds=12, chance=chance, size=size, callers=callers)
+    paced = calls(pace, share, begin=now + 12, seconds=25, chance=chance, size=size, callers=callers)
+    assert paced >= 0.8 * unpaced

@@ -526,7 +526,7 @@ class Admission:
             size = 1
         if verdict.guessed:
             short = governor.blamed([call.request for call in refused], spent or {}, now)
-        left_over = dict.fromkeys(short, _number(refused)) if verdict.guessed else {}
+        left_over = dict.fromkeys(short, _number(refused)) if verdict.guessed else None
         governor.record_spent(_tickets(verdict.spent), spent, _number(verdict.spent), now, supposed, left_over)
         if left_over and spent and verdict.spent and verdict.spent[0].ticket is None:
             # What waits from now on has to wait for the units of the indexes, too.

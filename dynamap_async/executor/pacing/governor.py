@@ -84,9 +84,6 @@ _IN_USE_SECONDS: Final = 60.0
 """For so long after its last request what was learned of a table's pace is kept, however many tables there are."""
 
 
-_NONE: Final[Mapping[TableOrIndex, int]] = {}
-
-
 class Governor:
     """The buckets of a session, and who waits for their units."""
 
@@ -352,7 +349,7 @@ class Governor:
         attempts: int,
         now: float,
         supposed: Mapping[TableOrIndex, float] | None = None,
-        left_over: Mapping[TableOrIndex, int] = _NONE,
+        left_over: Mapping[TableOrIndex, int] | None = None,
     ) -> None:
         """Record what an answer reported.
 
@@ -376,7 +373,7 @@ class Governor:
         for place in {**known, **taken}:
             bucket = self.bucket(place, now)
             pace = bucket.pace
-            size = attempts + left_over.get(place, 0)
+            size = attempts if left_over is None else attempts + left_over.get(place, 0)
             served, given = known.get(place, 0.0), taken.get(place, 0.0)
             bucket.record(served, given, attempts, admitted_at, now, size, waiting.get(bucket, ()))
             if pace.rate is None and place.table in self.governed:

@@ -502,7 +502,8 @@ class Admission:
         """Tell what is believed now, forget tables where there are too many, and see who can be admitted."""
         if self.governor.changes:
             self._tell_of_changes(now)
-        self._make_room(now)
+        if len(self.governor.buckets) > self._most_tables:
+            self._make_room(now)
         if self._waiting:
             self._look_again()
 
@@ -564,9 +565,7 @@ class Admission:
                 self._forget(table)
 
     def _make_room(self, now: float) -> None:
-        """Forget the tables that were idle for longest, where there are too many."""
-        if len(self.governor.buckets) <= self._most_tables:
-            return
+        """Forget the tables that were idle for longest."""
         for table in self.governor.idle(now, len(self.governor.buckets) - MOST_TABLES // 2):
             self._forget(table)
         # Where many more are in use, they are not looked through for each new one.
@@ -617,7 +616,8 @@ class Admission:
     def _meet(self, table: str) -> None:
         """Find out about a table that is asked for the first time."""
         self._met.add(table)
-        self._make_room(_now())
+        if len(self.governor.buckets) > self._most_tables:
+            self._make_room(_now())
         limits = self._policy.limits
         if limits == "describe":
             self.governor.suppose(table, _now())

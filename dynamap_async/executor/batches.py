@@ -329,13 +329,6 @@ class Queues:
                     return True
         return False
 
-    def has_only(self, call: Call) -> bool:
-        """Return whether a call waits, and nothing else."""
-        if self.parts_of_refused or sum(map(len, self._in_turn.values())) != 1:
-            return False
-        queues = self._in_turn[call.urgency]
-        return bool(queues) and len(queues[0]) == 1 and queues[0][0] is call
-
     def urgency(self) -> Priority | None:
         """Return the priority of the most urgent that waits; None if nothing does."""
         if self.parts_of_refused:

@@ -11,7 +11,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from dynamap_async.config import Priority
 from dynamap_async.dataclass import dataclass
@@ -152,8 +152,10 @@ class Call:
     """What is set aside for it of the budgets of those who wait for it, where they have any."""
     supposed: Supposed | None = None
     """What its attempts are supposed to have taken whose answers were lost; None where none was."""
-    task: asyncio.Task[None] | None = None
+    task: asyncio.Task[Any] | None = None
     """The task that carries it, or carried it last."""
+    by_its_caller: bool = False
+    """Whether that is the task of the one who waits for it."""
     urgency: Priority = Priority.INTERACTIVE
     """The priority of the queue that it was put into."""
     lifted: Priority = Priority.BACKGROUND
@@ -225,6 +227,20 @@ class Call:
         part.coalesced, part.idle_since = self.coalesced, self.idle_since
         part.patient, part.uncounted, part.ticket, part.lifted = self.patient, self.uncounted, ticket, self.lifted
         return part
+
+    def begin_attempt(self, now: float) -> bool:
+        """Put it on the wire, if anybody still waits for it; return whether that is so.
+
+        Args:
+            now: the event loop's time.
+        """
+        if not (self.wanted if self.joined else not self.waiters[0].future.done()):
+            return False
+        self.attempts += 1
+        if self.first_sent is None:
+            self.first_sent = now
+        self.on_the_wire = True
+        return True
 
     def join(self, waiter: Waiter) -> None:
         """Let one more wait for it."""

@@ -29,7 +29,6 @@ from dynamap_async.executor.calls import Apart, Chunk, Measure, json_size
 from dynamap_async.executor.lanes import Lane
 from dynamap_async.executor.ledger import Ledger, Observers
 from dynamap_async.executor.retry import Retries, attempts_in_turn
-from dynamap_async.executor.singles import Singles
 from dynamap_async.executor.slots import Slots
 from dynamap_async.request import AnswerFilter, Positions, Request
 from dynamap_async.statistics import Statistics
@@ -90,15 +89,6 @@ class Executor:
         self._attempts: Final = Attempts(transport.send, retry.attempt_timeout_seconds)
         self._prefetching: set[asyncio.Task[Body]] = set()
         self._ended: Final = asyncio.Event()
-        self._singles: Final = Singles(
-            self._attempts.send,
-            ledger=self.ledger,
-            slots=self._slots,
-            retries=self._retries,
-            admission=self._admission,
-            ended=self._ended.set,
-        )
-        self._under_way: Final = self._singles.under_way
         self._reads: Final = self._lane(ReadRules(), batching)
         self._writes: Final = self._lane(WriteRules(), batching)
         self._closing: asyncio.Task[None] | None = None
@@ -112,7 +102,6 @@ class Executor:
             slots=self._slots,
             retries=self._retries,
             admission=self._admission,
-            singles=self._singles,
             ended=self._ended.set,
         )
 
@@ -159,11 +148,11 @@ class Executor:
         """
         self.check_open()
         ledger = self.ledger
-        # Writes of items stand in line, and a read may join others; one that may not needs no task of its own.
+        lane, payer = self._writes if request.writes else self._reads, ledger.payer() if ledger.scoped else None
+        # Writes of items stand in line, and a read may share a call.
         if request.targets or (request.target is not None and (request.writes or request.batchable)):
-            lane = self._writes if request.writes else self._reads
-            return lane.answer(request, ledger.payer() if ledger.scoped else None)
-        return self._singles.send(request)
+            return lane.answer(request, payer)
+        return lane.answer_alone(request, payer)
 
     @property
     def held_up(self) -> int:
@@ -230,7 +219,7 @@ class Executor:
 
     def statistics(self) -> Statistics:
         """Return what was done until now; when it is closed, too."""
-        counts = self.ledger.statistics((*self._reads.open, *self._writes.open, *self._under_way))
+        counts = self.ledger.statistics((*self._reads.open, *self._writes.open))
         return replace(counts, buckets=self._admission.statistics())
 
     def pages(
@@ -336,12 +325,10 @@ class Executor:
     async def _end(self, timeout_seconds: float) -> None:
         try:
             self._reads.abandon()
-            self._singles.interrupt(writes=False)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(timeout_seconds):
                     await self._until_idle()
             self._writes.abandon()
-            self._singles.interrupt(writes=True)
             self._admission.close()
             tasks = [*self._reads.tasks, *self._writes.tasks, *self._prefetching, *self._admission.describing.tasks]
             if tasks:
@@ -352,7 +339,7 @@ class Executor:
             await self._transport.close()
 
     async def _until_idle(self) -> None:
-        while self._writes.open or self._under_way:
+        while self._reads.open or self._writes.open:
             self._ended.clear()
             await self._ended.wait()
 

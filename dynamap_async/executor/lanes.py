@@ -1,107 +1,48 @@
-"""Lanes: single-item requests that wait together travel together, reads in one lane, writes in another.
+"""Lanes: requests that wait together travel together, reads in one lane, writes in another.
 
-A call is sent at the end of the loop tick that opened it at the earliest, and only when a slot is free. While all
-slots are busy, waiting requests accumulate, so batches grow with the load, without any timer. A lone read stays a
-GetItem. Reads are not ordered against writes.
+A call that may share a request with others is sent when the loop tick that opened it has ended, and when a slot is
+free. While all slots are busy, calls wait in queues, so batches grow with the load, without any timer. A read that is
+alone in its tick goes through no queue: its caller carries it, as a GetItem. Reads are not ordered against writes.
 
-A chunk, which one caller asked for, is one thing while all goes well. Whatever is not plain (items left over, a
-refusal, an answer that cannot be read, a table whose units are counted from now on) takes it apart into the requests of
-single items that it stands for. These go on in its place, as if they had shared its call, so that what is sent again,
-split and failed is decided in one place for both.
+A chunk, which one caller asked for, is one thing while all goes well. If something is not plain (items left over, a
+refusal, an answer that cannot be read, a table whose units are counted from now on), it is taken apart into the
+requests of single items that it stands for. These go on in its place, as if they had shared its call. So what is sent
+again, split and failed is decided in one place for both.
 
-Invariant: an open call is in exactly one place: waiting for its budget or for units, in a queue, behind another write
-of its key, in the batch of one task, or waiting out a backoff. A task carries one exchange and holds one slot for it. A
-call that nobody waits for any more is not sent. Every call of an exchange is answered, given up, queued again, or waits
-out a backoff; none is lost, and none learns of another's error. A chunk is either open as a whole or taken apart, never
-both; of each key that it writes it stands in the line, where it was the first when it was accepted.
+Invariant: an open call is in exactly one place: waiting for its budget or for units, the first of its tick, in a queue,
+behind another write of its key, in the batch of one task, in the task of its caller, or waiting out a backoff. A call
+that nobody waits for any more is not sent. A chunk is either open as a whole or taken apart, never both. It stands in
+the line of each key that it writes, where it was the first when it was accepted.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextvars import Context
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from dynamap_async.config import BatchPolicy, Priority
-from dynamap_async.errors import (
-    CapacityBudgetExceededError,
-    DamagedResponseError,
-    EncodeError,
-    ServiceError,
-    TransportError,
-    UsageError,
-)
+from dynamap_async.errors import CapacityBudgetExceededError
 from dynamap_async.executor.accounts import Account, Hold
 from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.anyio_scopes import deadline_now
-from dynamap_async.executor.batches import NO_LEFTOVERS, Leftovers, Queues, Rules, parts_of_refused
+from dynamap_async.executor.batches import Queues, Rules
 from dynamap_async.executor.calls import Apart, Call, Chunk, Waiter
-from dynamap_async.executor.ledger import Exchange, Ledger
-from dynamap_async.executor.retry import (
-    Backoffs,
-    Failed,
-    Retries,
-    given_up,
-    interrupted,
-    own_failure,
-    recognised,
-    refused_by_name,
-    refuses_some,
-    unprocessed,
-    unrecognised,
-)
-from dynamap_async.executor.singles import Singles
+from dynamap_async.executor.carrier import Carrier
+from dynamap_async.executor.ledger import Ledger
+from dynamap_async.executor.retry import Retries, given_up
 from dynamap_async.executor.slots import Slots
-from dynamap_async.request import PartOfAnswer, Reader, Request, SharedDecoding
-from dynamap_async.transport import UNREADABLE, damaged
-from dynamap_async.turns import new_task
+from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
 if TYPE_CHECKING:
     from dynamap_async.executor.pages import Send
 
-logger: logging.Logger = logging.getLogger("dynamap_async")
-
 _RECALLED_AT_ONCE: Final = 100
 """How many requests are asked for anew in one turn of the event loop: about 2 ms."""
-_TURN_BYTES: Final = 100_000
-"""How much is given out in one turn of the event loop: what is decoded in about 2 ms."""
-
-UNBATCHED_SECONDS: Final = 300.0
-MOST_TABLES: Final = 1_000
-"""How many tables are remembered; another one that is refused again is found out again."""
-
-
-class UnbatchedTables:
-    """The tables whose items travel alone for now; for reads or for writes."""
-
-    def __init__(self) -> None:
-        self.until: Final[dict[str, float]] = {}
-        """Table -> the event loop's time until which that is remembered."""
-
-    def remember(self, table: str) -> None:
-        """Record that an item of a table was refused in a batch and then accepted alone."""
-        if table not in self:
-            logger.warning("%s is refused in batches and accepted alone; it is sent alone for 5 minutes", table)
-        now = asyncio.get_running_loop().time()
-        self.until.pop(table, None)  # so that those come first that are forgotten first
-        if len(self.until) >= MOST_TABLES:
-            for each in list(self.until)[: MOST_TABLES // 2]:
-                del self.until[each]
-        self.until[table] = now + UNBATCHED_SECONDS
-
-    def __contains__(self, table: object) -> bool:
-        if not isinstance(table, str) or table not in self.until:
-            return False
-        if self.until[table] > asyncio.get_running_loop().time():
-            return True
-        del self.until[table]
-        return False
-
 
 _AT_ONCE: Final = float("-inf")
 
@@ -131,16 +72,14 @@ class BatchSchedule:
         self._slots: Final = slots
         self._most: Final = most
         self._window_seconds: Final = window_seconds
+        self.has_window: Final[bool] = window_seconds > 0
+        """Whether requests wait for others longer than this tick."""
         self._carry_next: Final = carry_next
         self._due: float | None = None
         """When what is queued has waited long enough for others; None while nothing is."""
         self._scheduled: asyncio.Handle | None = None
         self._soon = False
         """Whether what is scheduled comes at the end of this tick."""
-        self._led: Call | None = None
-        """The call whose caller looks after it when this tick is over."""
-        self._leader: tuple[asyncio.Task[Any], int] | None = None
-        """That caller, and how often it was cancelled before."""
         self._reserved: asyncio.Future[None] | None = None
         self._reserved_for = Priority.INTERACTIVE
 
@@ -178,32 +117,6 @@ class BatchSchedule:
         self._soon = due
         self._scheduled = loop.call_soon(self._send_due) if due else loop.call_at(self._due, self._window_over)
 
-    def lead(self, call: Call) -> bool:
-        """Return whether the caller of a call that has just been queued looks after it when this tick is over.
-
-        It then asks ``is_left_to``. Meanwhile others may come, and the call is sent with them.
-
-        Args:
-            call: what was queued.
-        """
-        if self._led is not None or not self._soon or call.joined or not self._queues.has_only(call):
-            return False
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - reads are awaited in tasks
-        self._led, self._leader = call, (task, task.cancelling())
-        return True
-
-    def is_left_to(self, call: Call) -> bool:
-        """Return whether nothing but a call that is looked after has come, so that its caller sends it, or wakes this.
-
-        Args:
-            call: what ``lead`` was asked of.
-        """
-        if self._led is not call:
-            return False
-        self._led = self._leader = None
-        return True
-
     def stop(self) -> None:
         """Schedule nothing any more."""
         for waiting in (self._scheduled, self._reserved):
@@ -227,13 +140,6 @@ class BatchSchedule:
 
     def _send_due(self) -> None:
         self._unschedule()
-        if self._led is not None:
-            if self._queues.has_only(self._led):
-                return  # its caller comes next
-            task, cancelled_before = self._leader or (None, 0)
-            if task is not None and task.cancelling() > cancelled_before:
-                self._led.waiters[0].future.cancel()  # it waits for this tick, so that asyncio did not do so
-            self._led = self._leader = None
         while (urgency := self._queues.urgency()) is not None and self._is_due() and self._slots.try_take(urgency):
             self._carry_next(urgency)
         if urgency is None:
@@ -260,10 +166,6 @@ class BatchSchedule:
             self._send_due()
 
 
-AnswersByIdentity = dict[str, Body]
-"""What an answer says of each identity."""
-
-
 class _EndOfTick:
     """Awaited, it lets everything run that is ready to: what ``asyncio.sleep(0)`` does, which costs more."""
 
@@ -284,7 +186,6 @@ class Lane:
         slots: Slots,
         retries: Retries,
         admission: Admission,
-        singles: Singles,
         ended: Callable[[], None],
     ) -> None:
         """Create a lane with nothing queued.
@@ -297,34 +198,31 @@ class Lane:
             slots: how many requests travel at the same time.
             retries: what is sent again, and when.
             admission: who may be sent.
-            singles: sends reads that travel alone.
             ended: called whenever calls are answered or given up.
         """
         self._rules: Final = rules
         self._policy: Final = policy
-        self._send: Final = send
         self._ledger: Final = ledger
         self._slots: Final = slots
-        self._retries: Final = retries
         self._admission: Final = admission
-        self._singles: Final = singles
         self._ended: Final = ended
         self._most: Final = min(policy.max_keys, rules.most) if policy.enabled else 1
         self._queues: Final = Queues(rules.groups)
         self._schedule: Final = BatchSchedule(
             self._queues, slots, most=self._most, window_seconds=policy.window_seconds, carry_next=self._carry_next
         )
-        self._unbatched: Final = UnbatchedTables()
-        self._backoffs: Final = Backoffs(retries, self._close_one)
+        self._carrier: Final = Carrier(
+            self, rules, send=send, ledger=ledger, slots=slots, retries=retries, admission=admission
+        )
+        self.tasks: Final = self._carrier.tasks
+        """The tasks of batches, one for each exchange, with what it carries."""
+        self._first: Call | None = None
+        """The read that opened this tick, while no other has come that it may share a call with."""
         self._recalled: Final[deque[Call]] = deque()
         """What was queued, and is asked for anew because its table needs units now."""
         self._deadline: Callable[[], float] = deadline_now
-        self._held: Final[dict[asyncio.Task[None], Priority]] = {}
-        """The slots of those tasks whose exchanges are not over."""
         self.open: Final[set[Call]] = set()
         """Every call that is neither answered nor given up."""
-        self.tasks: Final[dict[asyncio.Task[None], list[Call]]] = {}
-        """One for each exchange, with what it carries."""
 
     def start(self, deadline: Callable[[], float]) -> None:
         """Get ready on the running event loop.
@@ -351,32 +249,42 @@ class Lane:
         Raises:
             CapacityBudgetExceededError: it would take more than the account may.
         """
-        call, future = self._enter(request, deadline, payer, patient=True)
-        future.add_done_callback(partial(self._left, call))
-        return future
+        call, waiter = self._enter(request, deadline, payer, patient=True)
+        self._note_end(call, waiter)
+        waiter.future.add_done_callback(partial(self._left, call))
+        return waiter.future
 
     async def answer(self, request: Request, payer: Account | None = None) -> Body:
         """Queue a single-item request and wait for its answer; arguments and errors are those of ``submit``."""
-        # Without a callback of the future, which would cost a turn of the event loop (benchmarks: concurrent_gets_400).
-        call, future = self._enter(request, None, payer)
+        call, waiter = self._enter(request, None, payer)
+        if self._first is call and await self._stays_alone(call, waiter):
+            return await self._carrier.carry(call)
+        if waiter.reserved is not None or self._ledger.observed:
+            self._note_end(call, waiter)
         try:
-            if not self._rules.writes and self._schedule.lead(call):
-                await _EndOfTick()
-                if not self._leaves_to_caller(call):
-                    return await future
-            else:
-                return await future
+            # Without a callback of the future, which would cost a turn of the event loop (benchmarks:
+            # concurrent_gets_400).
+            return await waiter.future
         except asyncio.CancelledError:
-            if not future.cancel() and not future.cancelled():
-                future.exception()  # the answer came in the same moment: asyncio must not report it as lost
-            if self._schedule.is_left_to(call):
-                self._schedule.wake()
-            self._left(call, future)
+            self._leave(call, waiter)
             raise
-        # A read alone needs no task of its own; a write does, to keep its turn when its caller leaves.
-        answer = await self._singles.carry(call)
-        self._rules.learn_of_call(call, answer)
-        return answer
+
+    async def answer_alone(self, request: Request, payer: Account | None = None) -> Body:
+        """Carry out a request that shares a call with none and takes no turns, in the task of whoever waits for it.
+
+        Raises:
+            CapacityBudgetExceededError: it would take more than the account may.
+        """
+        until, reserved, ledger = self._deadline(), None, self._ledger
+        if payer is not None:
+            until = min(until, payer.deadline)
+            if payer.limited:
+                reserved = payer.reserve(request, ledger.estimate(request))
+        loop = asyncio.get_running_loop()
+        waiter = Waiter(loop.create_future(), until, ledger.queued(request), loop.time(), payer, reserved)
+        call = Call(request, [waiter])
+        self.open.add(call)
+        return await self._carrier.carry(call)
 
     def submit_chunk(
         self, chunk: Chunk, deadline: float, payer: Account | None, apart: Apart
@@ -430,20 +338,22 @@ class Lane:
     def abandon(self) -> None:
         """Give up every open call, each with what is known of it; the session is closing."""
         for call in tuple(self.open):
-            self._give_up(call, given_up(call))
-        self._backoffs.clear()
+            if call.by_its_caller:
+                self._carrier.interrupt(call)
+            else:
+                self._carrier.give_up(call, given_up(call))
+        self._first = None
+        self._carrier.stop()
         self._queues.clear()
         self._recalled.clear()
-        for task in self.tasks:
-            task.cancel()
         self._schedule.stop()
 
     def _enter(
         self, request: Request, deadline: float | None, payer: Account | None, *, patient: bool = False
-    ) -> tuple[Call, asyncio.Future[Body]]:
-        """Queue a single-item request; return its call and the future of its answer.
+    ) -> tuple[Call, Waiter]:
+        """Queue a single-item request, or let it be the first of this tick; return its call and who waits for it.
 
-        Whoever cancels the future calls ``_left``.
+        Whoever cancels the waiter's future calls ``_left``.
         """
         loop, ledger, rules = asyncio.get_running_loop(), self._ledger, self._rules
         until = self._deadline() if deadline is None else deadline
@@ -467,13 +377,11 @@ class Lane:
                 call.patient = patient
                 self._hold(call, waiter.account)
             self.open.add(call)
-            if rules.add(call, shares=shares):
-                self._begin(call)
-            else:
+            if not rules.add(call, shares=shares):
                 self._wait_in_line(call)
-        if reserved is not None or ledger.observed:
-            self._note_end(call, waiter)
-        return call, waiter.future
+            elif not (shares and self._opens_tick(call)):
+                self._begin(call)
+        return call, waiter
 
     def _note_end(self, call: Call, waiter: Waiter) -> None:
         """Let a waiter's end be noted by its account, and by the observers."""
@@ -501,21 +409,64 @@ class Lane:
             call.holds = (*call.holds, hold)
         return call
 
-    def _leaves_to_caller(self, call: Call) -> bool:
-        """Take a read out of its queue that its caller is to send, as no other came; return False for any other."""
+    def _opens_tick(self, call: Call) -> bool:
+        """Let a read that is ready to be sent wait for the end of this tick in no queue; return whether it does."""
         schedule = self._schedule
-        if not schedule.is_left_to(call):
+        if (
+            self._first is not None
+            or self._rules.writes  # which need a task, to keep their turn when their caller leaves
+            or call.patient
+            or call.holds
+            or not schedule.is_idle
+            or schedule.has_window
+            or call.priority is not Priority.INTERACTIVE
+            or not self._admission.is_free(call.request, call)
+        ):
             return False
-        if call.joined or call.ticket is not None or call.urgency is not Priority.INTERACTIVE or not self._slots.free:
-            schedule.wake()
-            return False
-        self._queues.take_out(call)
-        self._rules.begin((call,))
-        self.open.discard(call)
+        self._first = call
         return True
+
+    async def _stays_alone(self, call: Call, waiter: Waiter) -> bool:
+        """Wait for the end of the tick that a read has opened; return whether its caller is to carry it.
+
+        If not, it is queued.
+        """
+        try:
+            await _EndOfTick()
+        except BaseException:
+            self._note_end(call, waiter)
+            self._leave(call, waiter)
+            if self._first is call:  # it is in no queue, from which it would be taken
+                self._first = None
+                self.close((call,))
+            raise
+        if self._first is not call:
+            return False
+        if self._schedule.is_idle and self._slots.free:
+            self._first = None
+            self._rules.begin((call,))
+            return True
+        self._queue_first()
+        self._schedule.wake()
+        return False
+
+    def _queue_first(self) -> None:
+        """Queue the read that has opened this tick: others have come, or have to go before it."""
+        if (call := self._first) is not None:
+            self._first = None
+            self._let_in(call)
+
+    def _leave(self, call: Call, waiter: Waiter) -> None:
+        """Let a waiter be gone whose task was cancelled."""
+        if not waiter.future.cancel() and not waiter.future.cancelled():
+            waiter.future.exception()  # the answer came in the same moment: asyncio must not report it as lost
+        self._left(call, waiter.future)
 
     def _join(self, call: Call, waiter: Waiter) -> None:
         call.join(waiter)
+        if call is self._first:
+            self._queue_first()
+            self._schedule.wake()
         if self._ledger.scoped:
             self._lift((call,), waiter.priority)
 
@@ -525,7 +476,7 @@ class Lane:
             self._policy.enabled
             and 1 < chunk.size <= self._most
             and self._rules.takes(chunk)
-            and chunk.asked.table not in self._unbatched
+            and chunk.asked.table not in self._carrier.unbatched
             and (payer is None or not payer.limited)
             and not self._ledger.expects
             and not self._admission.looks_at_partitions
@@ -546,8 +497,9 @@ class Lane:
         if not shares and schedule.is_idle and self._admission.is_free(call.request, call):
             priority = call.urgency = call.priority
             if self._slots.try_take(priority):
-                self._carry_in_task([call], priority)
+                self._carrier.carry_in_task([call], priority)
                 return
+        self._queue_first()
         self._let_in(call)
         if not shares:
             schedule.hurry()
@@ -559,7 +511,7 @@ class Lane:
             if all(hold.taken or hold.take() for hold in call.holds):
                 return True
         except CapacityBudgetExceededError as error:
-            self._give_up(call, error)
+            self._carrier.give_up(call, error)
         else:
             self._ledger.held_up(call)
         return False
@@ -569,7 +521,7 @@ class Lane:
         if error is None:
             self._begin(call)
         else:
-            self._give_up(call, error)
+            self._carrier.give_up(call, error)
 
     def _let_in(self, call: Call) -> None:
         """Queue a call as soon as it has the units that it needs: at once, as a rule."""
@@ -578,7 +530,7 @@ class Lane:
         if not free and call.ticket is not None and call.ticket.admitted_at is not None:
             free = True  # a chunk that has its units
         if not free and call.chunk is not None and (call.attempts or not self._admission.lets_wait(call.chunk)):
-            for part in self._take_apart(call, call.chunk):
+            for part in self.take_apart(call, call.chunk):
                 self._let_in(part)
         elif free or admission.ask(call, call.priority, partial(self._let_go_on, call)):
             self._queues.add(call, first=call.attempts > 0)
@@ -611,41 +563,37 @@ class Lane:
             if call.wanted:
                 self._let_in(call)
             elif call in self.open:  # so that nobody waits behind it until it has units that it does not need
-                self._close_one(call)
+                self.close((call,))
         self._schedule.wake()
         if self._recalled:
             asyncio.get_running_loop().call_soon(self._let_in_recalled, context=Context())
 
-    def _again(self, batch: Sequence[Call]) -> None:
+    def queue_again(self, calls: Sequence[Call], /) -> None:
         """Queue calls that were sent before, ahead of those that came later."""
-        for call in reversed(batch):
+        for call in reversed(calls):
             self._let_in(call)
             self._schedule.hurry()
         self._schedule.wake()
 
-    def _part_again(self, part: list[Call]) -> None:
-        """Send a part of a batch whose answer was damaged, and nothing with it."""
-        if part:
-            self._queues.parts_of_refused.append(part)
-            self._schedule.wake()
+    def queue_parts(self, parts: Sequence[list[Call]], /) -> None:
+        """Queue batches that are sent before everything else, each by itself."""
+        self._queues.parts_of_refused.extend(parts)
+        self._schedule.wake()
 
     def _left(self, call: Call, future: asyncio.Future[Body]) -> None:
         """Let a waiter be gone; what it was the last to wait for must not delay others."""
         if call.wanted or call not in self.open:
             return
         if future.cancelled():
-            self._backoffs.withdraw(call)
+            self._carrier.withdraw(call)
             if self._admission.waits(call) or call.is_held:
-                self._close_one(call)
-            task = call.task
-            if not self._rules.writes and task in self.tasks and not any(each.wanted for each in self.tasks[task]):
-                task.cancel()
+                self.close((call,))
         # A transaction that waits for one of its keys must not hold up those who wait for another one.
         if call in self.open and not self._rules.has_turn(call):
-            self._close_one(call)
+            self.close((call,))
 
-    def _take_apart(self, call: Call, chunk: Chunk) -> list[Call]:
-        """Let the requests that a chunk stands for go on in its place; return them."""
+    def take_apart(self, call: Call, chunk: Chunk, /) -> list[Call]:
+        """Put the calls of a chunk's single requests in its place; return them."""
         waiter, parts = call.waiters[0], list[Call]()
         wanted, loop = not waiter.future.done(), asyncio.get_running_loop()
         requests = chunk.requests()
@@ -671,247 +619,18 @@ class Lane:
 
     def _carry_next(self, priority: Priority) -> None:
         """Carry the next batch of a priority, for which a slot was taken."""
-        rules, alone = self._rules, self._unbatched if self._unbatched.until else ()
+        rules, unbatched = self._rules, self._carrier.unbatched
+        alone = unbatched if unbatched.until else ()
         taken = self._queues.take(priority, self._most, rules.most_bytes, alone, rules.weight)
         if taken.withdrawn:
-            self._close(taken.withdrawn)
+            self.close(taken.withdrawn)
         rules.begin(taken.batch)
         if taken.batch:
-            self._carry_in_task(taken.batch, priority)
+            self._carrier.carry_in_task(taken.batch, priority)
         else:  # nobody waits for what was queued
             self._slots.release(priority)
 
-    def _carry_in_task(self, batch: list[Call], priority: Priority) -> None:
-        # An empty context: a batch belongs to many waiters, and must not carry one's scopes, spans or log context.
-        task = new_task(self._carry(batch), Context())
-        self.tasks[task] = batch
-        self._held[task] = priority
-        for call in batch:
-            call.task = task
-        task.add_done_callback(self._carried)
-
-    def _carried(self, task: asyncio.Task[None]) -> None:
-        """Give the slot back, however the task ended: one that is cancelled before it begins runs none of its code."""
-        batch = self.tasks.pop(task)
-        if task.cancelled() or task.exception() is not None:
-            for call in batch:
-                self._give_up(call, interrupted(call))
-        if task in self._held:
-            self._give_slot_back(task)
-
-    def _give_slot_back(self, task: asyncio.Task[None] | None) -> None:
-        """Give the slot of a task back whose exchange is over."""
-        if task is not None and (priority := self._held.pop(task, None)) is not None:
-            self._slots.release(priority)
-
-    async def _carry(self, batch: list[Call]) -> None:
-        """Send what a batch carries, and let each of its calls learn what became of it."""
-        self._begin_attempts(batch)
-        if not batch:
-            return
-        first = batch[0]
-        read: tuple[AnswersByIdentity, Leftovers] | None = None
-        try:
-            request = self._request_of(batch)
-            exchange = self._ledger.sent(request, batch)
-            try:
-                answer = await self._send(request)
-                read = self._read(batch, answer, exchange)
-            except BaseException as error:
-                if isinstance(error, Exception):
-                    self._take_apart_carried(batch, exchange)
-                self._ledger.failed(exchange, request, batch, error)
-                raise
-            if read is None:
-                self._ledger.answered(exchange, request, batch, answer)
-            else:
-                self._ledger.answered(exchange, request, batch, answer, *_left_over(batch, read[1]), read[0])
-        except Exception as error:  # noqa: BLE001 - see `_failed`
-            self._failed(batch, error)
-        else:
-            if read is None:
-                self._answered(first, answer)
-            else:
-                self._answered_in_parts(batch, *read)
-
-    def _begin_attempts(self, batch: list[Call]) -> None:
-        """Take out of a batch what nobody waits for any more, or may send; of the others an attempt begins now."""
-        scoped, now = self._ledger.scoped, asyncio.get_running_loop().time()
-        unwanted: list[Call] = []
-        for call in batch:
-            if scoped:
-                call.refuse_those_out_of_requests()
-            if call.wanted:
-                call.attempts += 1
-                if call.first_sent is None:
-                    call.first_sent = now
-                call.on_the_wire = True
-            else:
-                unwanted.append(call)
-        if unwanted:
-            batch[:] = [call for call in batch if call.on_the_wire]
-            self._close(unwanted)
-
-    def _request_of(self, batch: Sequence[Call]) -> Request:
-        first = batch[0]
-        if len(batch) > 1:
-            return self._rules.batch(batch)
-        return first.request if first.chunk is None else first.chunk.call()
-
-    def _take_apart_carried(self, batch: list[Call], exchange: Exchange | None) -> None:
-        """Take the chunk apart that a batch consists of, if it does."""
-        call = batch[0]
-        if call.chunk is not None:
-            # In place: what the task carries, and what the exchange carries, is this list.
-            batch[:] = self._take_apart(call, call.chunk)
-            if exchange is not None:
-                exchange.taken_apart(call, batch)
-
-    # What becomes of it
-
-    def _read(
-        self, batch: list[Call], answer: Body, exchange: Exchange | None
-    ) -> tuple[AnswersByIdentity, Leftovers] | None:
-        """Return what the answer to a batch says of each identity, and what it left over; None of one call.
-
-        Raises:
-            DamagedResponseError: it cannot be read, or speaks of other items.
-        """
-        first = batch[0]
-        if first.chunk is not None and (self._ledger.expects or not first.chunk.takes(answer)):
-            self._take_apart_carried(batch, exchange)
-        if len(batch) == 1:
-            return None
-        request = first.request
-        try:
-            parts, leftovers = self._rules.parts(batch, answer)
-        except UNREADABLE as error:
-            raise damaged(request, "the answer to its batch has entries of no known form") from error
-        if not (parts.keys() | leftovers.all) <= {call.identity for call in batch}:
-            raise damaged(request, "the answer to its batch has items that were not asked for")
-        self._rules.learn(batch, parts)
-        return parts, leftovers
-
-    def _answered(self, call: Call, answer: Body) -> None:
-        """Give a call the answer to an exchange that carried nothing else."""
-        self._retries.succeeded(call.attempts)
-        call.on_the_wire = False
-        if call.refused_in_batch:
-            self._unbatched.remember(call.request.table)
-        self._give_slot_back(call.task)  # first, so that whoever is answered finds it free
-        self._rules.learn_of_call(call, answer)
-        call.answer(answer)
-        self._close((call,))
-
-    def _answered_in_parts(self, batch: Sequence[Call], parts: AnswersByIdentity, leftovers: Leftovers) -> None:
-        """Give each call of a batch its part of the answer, and send again what was left over."""
-        self._retries.succeeded(max([call.attempts for call in batch]))
-        cut: list[Call] = []
-        throttled: list[Call] = []
-        answered: deque[Call] = deque()
-        for call in batch:
-            call.on_the_wire = False
-            if call.identity in leftovers.cut:
-                call.attempts -= 1
-                cut.append(call)
-            elif call.identity in leftovers.throttled:
-                throttled.append(call)
-            else:
-                if call.refused_in_batch:
-                    self._unbatched.remember(call.request.table)
-                answered.append(call)
-        self._give_out(answered, parts)
-        if cut:
-            self._again(cut)
-        if throttled:
-            failed = [(each, own_failure(self._retries, each, unprocessed(each))) for each in throttled]
-            self._backoffs.begin(failed, self._again)
-
-    def _give_out(self, answered: deque[Call], parts: AnswersByIdentity) -> None:
-        """Give every call its part of an answer: at once, or where they are large, with a turn for others between.
-
-        The waiters decode their items as soon as they have them, all of a turn in the next one, and together where they
-        read them alike.
-        """
-        size = 0
-        nothing: Body = {}
-        alike: dict[Reader, SharedDecoding] = {}
-        given: list[Call] = []
-        while answered and size < _TURN_BYTES:
-            call = answered.popleft()
-            if part := parts.get(call.identity):
-                size += self._rules.weight(call)
-                reader = call.request.reader
-                if reader is not None and isinstance(part, PartOfAnswer):
-                    shared = alike.get(reader)
-                    if shared is None:
-                        shared = alike[reader] = SharedDecoding(reader)
-                    part.read_with(shared)
-            call.answer(part or nothing)
-            given.append(call)
-        self._close(given)
-        if answered:
-            asyncio.get_running_loop().call_soon(partial(self._give_out, answered, parts), context=Context())
-
-    def _failed(self, batch: Sequence[Call], error: Exception) -> None:
-        """Let an exchange have failed; whatever it is, those who wait must learn of it, and nobody else will."""
-        if isinstance(error, (ServiceError, TransportError)):
-            self._refused(batch, error)
-        elif len(batch) > 1 and not isinstance(error, UsageError):
-            # Most likely it is one call's own, whose values cannot be encoded: nothing else is sent before that.
-            for call in batch:
-                call.on_the_wire = False
-                call.outcome_unknown |= call.request.writes and not isinstance(error, EncodeError)
-            self._split(batch, error)
-        else:
-            for call in batch:
-                self._give_up(call, error)
-
-    def _refused(self, batch: Sequence[Call], error: ServiceError | TransportError) -> None:
-        failed = [(call, own_failure(self._retries, call, error)) for call in batch]
-        for call in batch:
-            call.on_the_wire = False
-        if len(batch) > 1 and refuses_some(error):
-            self._split(batch, error)
-            return
-        again: list[Failed] = []
-        for call, own in failed:
-            if (answer := recognised(call, own)) is not None:
-                call.answer(answer)
-                self._close_one(call)
-            elif self._retries.worth_another(own, call):
-                again.append((call, own))
-            else:
-                self._give_up(call, unrecognised(call, own))
-        if len(again) > 1 and isinstance(error, DamagedResponseError) and any(call.attempts > 1 for call, _ in again):
-            # It was damaged again, which may be one item's doing. Whatever is, the parts wait and are paid for.
-            own_errors = dict(again)
-            for part in self._parts([call for call, _ in again], error):
-                self._backoffs.begin([(call, own_errors[call]) for call in part], self._part_again)
-        else:
-            self._backoffs.begin(again, self._again)
-
-    def _split(self, batch: Sequence[Call], error: Exception) -> None:
-        """Send the parts of a refused batch apart, so that what is wrong with one item is that item's error only."""
-        self._queues.parts_of_refused.extend(self._parts(batch, error))
-        self._schedule.wake()
-
-    def _parts(self, batch: Sequence[Call], error: Exception) -> list[list[Call]]:
-        """Return the parts of a batch that are sent apart, for which the attempt that failed does not count."""
-        parts = parts_of_refused(batch, by_item=refused_by_name(error))
-        self._ledger.split(self._rules.batch(batch), batch, len(parts), error)
-        for call in batch:
-            call.attempts -= 1
-        return parts
-
-    def _give_up(self, call: Call, error: Exception) -> None:
-        call.fail(error)
-        self._close_one(call)
-
-    def _close_one(self, call: Call) -> None:
-        self._close((call,))
-
-    def _close(self, calls: Sequence[Call]) -> None:
+    def close(self, calls: Sequence[Call], /) -> None:
         """Let go of calls that are answered, given up or withdrawn; those that waited for their turns begin."""
         rules = self._rules
         for call in calls:
@@ -926,11 +645,3 @@ class Lane:
                 self._admission.leave(call)
         if calls:
             self._ended()
-
-
-def _left_over(batch: Sequence[Call], leftovers: Leftovers) -> tuple[Sequence[Call], Sequence[Call]]:
-    """Return what was left over, and what of that for want of capacity."""
-    if leftovers is NO_LEFTOVERS or not (left_over := leftovers.all):
-        return (), ()
-    throttled = [each for each in batch if each.identity in leftovers.throttled]
-    return [each for each in batch if each.identity in left_over], throttled

@@ -715,7 +715,8 @@ def _enter(
         for each in spent:
             book.spend(operation, each, each.halves)
     if not tables:
-        tallies[0].items += len(served) if len(served) > 1 else items_of(served[0], answer)
+        of_items = len(served) > 1 or request.target is not None
+        tallies[0].items += len(served) if of_items else items_of(served[0], answer)
         return
     for own_tables, calls in _by_table(tables, served):
         several = len(calls) > 1  # which only requests of one item each are

@@ -2,9 +2,7 @@
 
 Invariant: a request is sent again only if that cannot change what one call would have done, except where the
 service says so itself (a resent write may overwrite another writer's later value, as with every AWS SDK). The error of
-a request is its own instance, and names the operation and table that were asked for, not those of its batch. A request
-that nobody waits for any more leaves its backoff at once, so that it delays nobody; nobody waits past its own deadline;
-no timer is left when the session closes.
+a request is its own instance, and names the operation and table that were asked for, not those of its batch.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
@@ -14,9 +12,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Iterable, Sequence
-from contextvars import Context
 from dataclasses import replace
-from functools import partial
 from typing import Final, TypeVar
 
 from dynamap_async.config import RetryPolicy
@@ -37,15 +33,14 @@ from dynamap_async.errors import (
     TransportError,
     UnprocessedError,
 )
-from dynamap_async.executor.accounts import OUT_OF_REQUESTS
-from dynamap_async.executor.anyio_scopes import deadline_now
 from dynamap_async.executor.calls import Call, FailedCall, own_instance
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
 TOO_LATE: Final = "not sent again: DynamoDB may have forgotten the client request token, and would then do it twice"
 """The note of an error after which nothing is sent again, for a token holds for ten minutes."""
-
+BUDGET_USED_UP: Final = "not sent again: the session's retry budget is used up"
+"""The note of an error after which nothing is sent again, because too many requests were sent again of late."""
 
 MUTE_SECONDS: Final = 60.0
 """So long after its first attempt, a request that times out is not sent again: two attempts of 30 s each."""
@@ -119,22 +114,10 @@ class Retries:
         if self._budget < self.policy.budget:
             self._budget = min(self.policy.budget, self._budget + (1.0 if attempts > 1 else 0.2))
 
-    def delay_before_next(self, call: Call, error: ServiceError | TransportError) -> float | None:
-        """Return how long to wait, in seconds, before a failed call is sent again; None if it is not.
-
-        Args:
-            call: what failed; kept up to date.
-            error: why; it says afterwards what earlier attempts mean for it, and why there is no further one.
-        """
-        self.note(call, error)
-        if not self.worth_another(error, call):
-            return None
-        delay = self.delay(self.attempts_for_delay([call]))
-        if note := _not_sent_again(call, error, self, asyncio.get_running_loop().time() + delay):
-            error.add_note(note)
-            return None
-        self.retried([(call, error)], delay)
-        return delay
+    def last_attempt(self, call: Call) -> str:
+        """Return the note of an error after the last attempt that is allowed."""
+        allowed = f"RetryPolicy(max_attempts={self.policy.max_attempts})"
+        return f"not sent again: this was attempt {call.attempts}, the last that {allowed} allows"
 
     def attempts_for_delay(self, calls: Sequence[Call]) -> int:
         """Return after how many attempts of calls that failed together the next one is put off.
@@ -153,24 +136,6 @@ class Retries:
 def attempts_in_turn(policy: RetryPolicy, attempts: int) -> int:
     """Return after how many attempts the longest wait for units is, if refusals have used up none: it begins anew."""
     return (attempts - 1) % policy.max_attempts + 1
-
-
-def _not_sent_again(call: Call, error: ServiceError | TransportError, retries: Retries, at: float) -> str | None:
-    """Return why a request that is worth another attempt gets none at this time; None takes a retry from the budget."""
-    if retries.used_up(call):
-        return _last_attempt(retries, call)
-    if at > min(deadline_now(), call.waiters[0].deadline):
-        return "not sent again: the caller's deadline is too near"
-    if call.is_too_late(at):
-        return TOO_LATE
-    if call.out_of_requests:
-        return OUT_OF_REQUESTS
-    return None if retries.take([(call, error)]) else "not sent again: the session's retry budget is used up"
-
-
-def _last_attempt(retries: Retries, call: Call) -> str:
-    allowed = f"RetryPolicy(max_attempts={retries.policy.max_attempts})"
-    return f"not sent again: this was attempt {call.attempts}, the last that {allowed} allows"
 
 
 def _has_been_mute(call: Call, error: ServiceError | TransportError) -> bool:
@@ -312,95 +277,3 @@ def interrupted(call: Call) -> ConnectionFailedError:
     )
     error.attempts = call.attempts
     return error
-
-
-Failed = tuple[Call, ServiceError | TransportError]
-
-
-class Backoffs:
-    """The backoffs of a session's reads or writes."""
-
-    def __init__(self, retries: Retries, close_one: Callable[[Call], None]) -> None:
-        """Create it with none.
-
-        Args:
-            retries: how often and how late something is sent again.
-            close_one: takes a request that is given up, or that nobody waits for any more.
-        """
-        self._retries: Final = retries
-        self._close_one: Final = close_one
-        self._waiting: dict[Call, int] = {}
-        """Requests, each with the number of its backoff."""
-        self._timers: dict[int, asyncio.TimerHandle] = {}
-        self._begun = 0
-
-    def begin(self, failed: Sequence[Failed], resume: Callable[[list[Call]], None]) -> None:
-        """Let requests that failed together wait together, or give them up, each with its own error.
-
-        Args:
-            failed: the requests, each with its own error.
-            resume: takes those that are still waited for when the backoff is over.
-        """
-        retries = self._retries
-        left = [(call, error) for call, error in failed if not self._has_used_up(call, error)]
-        if not left:
-            return
-        delay = retries.delay(retries.attempts_for_delay([call for call, _ in left]))
-        at = asyncio.get_running_loop().time() + delay
-        # The budget pays for what is sent again, so it is asked last, as ``delay_before_next`` asks it.
-        waiting = [(call, error) for call, error in left if self._is_waited_for(call, error, at)]
-        if waiting and retries.take(waiting):
-            self._wait(waiting, delay, resume)
-        else:
-            for call, error in waiting:
-                self._give_up(call, error, "not sent again: the session's retry budget is used up")
-
-    def withdraw(self, call: Call) -> None:
-        """Take a request that nobody waits for any more out of its backoff, if it is in one."""
-        if self._waiting.pop(call, None) is not None:
-            self._close_one(call)
-
-    def clear(self) -> None:
-        """Forget everything, and stop the timers."""
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
-        self._waiting.clear()
-
-    def _give_up(self, call: Call, error: Exception, note: str) -> None:
-        error.add_note(note)
-        call.fail(error)
-        self._close_one(call)
-
-    def _has_used_up(self, call: Call, error: Exception) -> bool:
-        """Return whether a request has had all of its attempts; it is given up then."""
-        if not self._retries.used_up(call):
-            return False
-        self._give_up(call, error, _last_attempt(self._retries, call))
-        return True
-
-    def _is_waited_for(self, call: Call, error: Exception, at: float) -> bool:
-        """Return whether anyone can wait until a request is sent again; who cannot gets the error."""
-        if call.is_too_late(at):
-            self._give_up(call, error, TOO_LATE)
-            return False
-        call.fail_those_due(at, error)
-        call.fail_those_out_of_requests(error)
-        if not call.wanted:
-            self._close_one(call)
-        return call.wanted
-
-    def _wait(self, failed: Sequence[Failed], delay: float, resume: Callable[[list[Call]], None]) -> None:
-        self._begun += 1
-        calls = [call for call, _ in failed]
-        self._waiting.update(dict.fromkeys(calls, self._begun))
-        self._retries.retried(failed, delay)
-        end = partial(self._end, self._begun, calls, resume)
-        self._timers[self._begun] = asyncio.get_running_loop().call_later(delay, end, context=Context())
-
-    def _end(self, number: int, batch: Sequence[Call], resume: Callable[[list[Call]], None]) -> None:
-        del self._timers[number]
-        due = [call for call in batch if self._waiting.get(call) == number]
-        for call in due:
-            del self._waiting[call]
-        resume(due)

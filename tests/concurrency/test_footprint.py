@@ -99,7 +99,7 @@ async def test_requests_that_share_nothing_are_sent_in_the_order_in_which_they_c
 
 
 @pytest.mark.parametrize(
-    ("name", "most"), [("get", 70), ("put", 98)], ids=["a read that is not shared", "a write that is not shared"]
+    ("name", "most"), [("get", 70), ("put", 86)], ids=["a read that is not shared", "a write that is not shared"]
 )
 async def test_a_request_alone_takes_few_calls(answered, open_session, model, name, most):
     item = model(sensor="s", at=1)

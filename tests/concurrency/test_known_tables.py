@@ -21,10 +21,10 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import DynamapError, ResourceNotFoundError
-from dynamap_async.executor import accounts, admission, batches, lanes
+from dynamap_async.executor import accounts, admission, batches, carrier
 from dynamap_async.executor.batches import Sizes
+from dynamap_async.executor.carrier import UnbatchedTables
 from dynamap_async.executor.consumed import TableOrIndex
-from dynamap_async.executor.lanes import UnbatchedTables
 from dynamap_async.executor.pacing import estimates, governor
 from dynamap_async.executor.pacing.estimates import Estimates
 from dynamap_async.executor.pacing.heat import Heat, Partition
@@ -279,7 +279,7 @@ async def test_a_table_that_was_forgotten_is_described_again(few):
 
 
 async def test_tables_that_are_refused_in_batches_are_bounded(monkeypatch):
-    monkeypatch.setattr(lanes, "MOST_TABLES", 10)
+    monkeypatch.setattr(carrier, "MOST_TABLES", 10)
     known = UnbatchedTables()
     for number in range(100):
         known.remember(f"t{number}")

@@ -238,17 +238,17 @@ async def test_who_is_cancelled_in_the_turn_in_which_a_session_gives_up_stays_ca
     async with open_session(close_timeout_seconds=0) as session:
         task = asyncio.create_task(call(session))
         await asyncio.sleep(1)
-        singles, ends_writes = session._executor._singles, transport.requests[0].writes
-        interrupt = singles.interrupt
+        lane = session._executor._writes if transport.requests[0].writes else session._executor._reads
+        abandon = lane.abandon
 
-        def interrupt_in_the_same_turn(*, writes):
-            if writes is ends_writes and before:
+        def abandon_in_the_same_turn():
+            if before:
                 task.cancel()
-            interrupt(writes=writes)
-            if writes is ends_writes and not before:
+            abandon()
+            if not before:
                 task.cancel()
 
-        monkeypatch.setattr(singles, "interrupt", interrupt_in_the_same_turn)
+        monkeypatch.setattr(lane, "abandon", abandon_in_the_same_turn)
     await asyncio.wait((task,))
     assert task.cancelled()
     assert task.cancelling() == 1

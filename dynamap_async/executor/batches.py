@@ -185,7 +185,7 @@ def parts_of_refused(batch: Sequence[Call], *, by_item: bool) -> list[list[Call]
         return list(tables.values())
     if by_item:
         for call in batch:
-            call.refused_in_batch = True
+            call.travel_alone()
         return [[call] for call in batch]
     middle = len(batch) // 2
     return [list(batch[:middle]), list(batch[middle:])]

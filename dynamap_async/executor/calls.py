@@ -11,6 +11,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
+from enum import Enum
 from typing import Any, TypeAlias, TypeVar
 
 from dynamap_async.config import Priority
@@ -115,17 +116,32 @@ class Supposed:
     """Units, in halves."""
 
 
+class CallState(Enum):
+    """How far a call has come."""
+
+    WAITING = "waiting"
+    """It waits to be sent, for the first time or again: for units, for its turn, for a slot, or in a backoff."""
+    ON_THE_WIRE = "on the wire"
+    """An attempt is under way."""
+    ENDED = "ended"
+    """Each of its waiters has an answer or an error, or has left."""
+    APART = "apart"
+    """It was a chunk, and the calls of its single requests go on in its place."""
+
+
 class Call:
     """One or more requests of one kind on their way together: a lone request, or a chunk that one caller asked for.
 
-    Many may wait for a lone read; one waits for all of a chunk, which is counted item by item all the same.
+    Many may wait for a lone read. One waits for all of a chunk, which is counted item by item all the same.
+
+    Its lane and the carrier move it on: ``begin_attempt`` puts it on the wire, ``come_back`` lets it wait again, and
+    ``answer``, ``fail``, ``end`` and ``leave_to_parts`` end its way. Each says in which state a call may be.
     """
 
     # What a new call has stands in the class: most calls change few of them, and one is made for each request.
+    state: CallState = CallState.WAITING
     attempts: int = 0
-    """How often it was put on the wire."""
-    on_the_wire: bool = False
-    """Whether an attempt is under way now, and not a wait for a slot or between two attempts."""
+    """How often it was put on the wire, attempts that do not count left out."""
     outcome_unknown: bool = False
     """Whether an earlier attempt may have written without an answer."""
     lost: ServiceError | TransportError | None = None
@@ -154,8 +170,6 @@ class Call:
     """What its attempts are supposed to have taken whose answers were lost; None where none was."""
     task: asyncio.Task[Any] | None = None
     """The task that carries it, or carried it last."""
-    by_its_caller: bool = False
-    """Whether that is the task of the one who waits for it."""
     urgency: Priority = Priority.INTERACTIVE
     """The priority of the queue that it was put into."""
     lifted: Priority = Priority.BACKGROUND
@@ -187,6 +201,7 @@ class Call:
         apart: Apart | None = None,
         *,
         consistent: bool = False,
+        patient: bool = False,
     ) -> None:
         """Create a call that was not sent yet.
 
@@ -196,6 +211,7 @@ class Call:
             chunk: the requests, where they are more than one.
             apart: called when the chunk is taken apart, unless nobody waits for it any more.
             consistent: whether it is a consistent read.
+            patient: whether it is a part of a call for many items.
         """
         self.request = request
         self.waiters: list[Waiter] = waiters
@@ -203,6 +219,8 @@ class Call:
             self.since = waiters[0].since
         if consistent:
             self.consistent = True
+        if patient:
+            self.patient = True
         if chunk is not None:
             self.chunk, self.apart = chunk, apart
             self.parts, self.identities, self.joined = chunk.size, tuple(chunk.identities), True
@@ -213,8 +231,13 @@ class Call:
             self.identities = tuple([target.identity for target in request.targets])
             self.identity = self.identities[0]
 
+    @property
+    def on_the_wire(self) -> bool:
+        """Whether an attempt is under way now."""
+        return self.state is CallState.ON_THE_WIRE
+
     def part(self, request: Request, waiter: Waiter, ticket: Ticket | None) -> Call:
-        """Return the call of one of its requests, as far on its way as this one.
+        """Return the call of one of a chunk's requests, as far on its way as the chunk is.
 
         Args:
             request: the request.
@@ -222,25 +245,75 @@ class Call:
             ticket: its right to be sent, where the chunk had one.
         """
         part = Call(request, [waiter])
-        part.attempts, part.on_the_wire, part.task = self.attempts, self.on_the_wire, self.task
+        part.attempts, part.state, part.task = self.attempts, self.state, self.task
         part.exchange_id, part.first_sent = self.exchange_id, self.first_sent
         part.coalesced, part.idle_since = self.coalesced, self.idle_since
         part.patient, part.uncounted, part.ticket, part.lifted = self.patient, self.uncounted, ticket, self.lifted
         return part
 
     def begin_attempt(self, now: float) -> bool:
-        """Put it on the wire, if anybody still waits for it; return whether that is so.
+        """Put a call that waits on the wire, if anybody still waits for it; return whether that is so.
 
         Args:
             now: the event loop's time.
         """
         if not (self.wanted if self.joined else not self.waiters[0].future.done()):
             return False
+        assert self.state is CallState.WAITING  # noqa: S101 - a call is carried once at a time
+        self.state = CallState.ON_THE_WIRE
         self.attempts += 1
         if self.first_sent is None:
             self.first_sent = now
-        self.on_the_wire = True
         return True
+
+    def come_back(self) -> None:
+        """Let a call wait again whose attempt is over, and did not end it."""
+        if self.state is CallState.ENDED:
+            return  # it was given up during the attempt, because the session closes
+        assert self.state is CallState.ON_THE_WIRE  # noqa: S101 - only what was sent comes back
+        self.state = CallState.WAITING
+
+    def discount_attempt(self) -> None:
+        """Let the last attempt not count, for it failed for others, or the answer had no room for it."""
+        assert self.state is not CallState.ON_THE_WIRE  # noqa: S101 - the attempt is over
+        self.attempts -= 1
+
+    def note_failure(self, *, waited: bool, may_have_written: bool, is_final: bool) -> None:
+        """Note what a failed attempt means for later ones.
+
+        Args:
+            waited: whether it was refused for want of capacity while others were served, so that it was but a wait.
+            may_have_written: whether it may have been carried out.
+            is_final: whether its answer speaks for all earlier attempts, too.
+        """
+        if waited:
+            self.uncounted += 1
+        self.outcome_unknown = (self.outcome_unknown or may_have_written) and not is_final
+
+    def ask_instead(self, lost: ServiceError | TransportError, question: Request) -> None:
+        """Send a question for the stored item from now on, in place of a write that must not be done twice.
+
+        Args:
+            lost: how the last attempt to write ended.
+            question: what is sent.
+        """
+        self.lost, self.request = lost, question
+
+    def travel_alone(self) -> None:
+        """Share no request with others from now on, to see whether it is accepted then."""
+        self.refused_in_batch = True
+
+    def set_aside(self, hold: Hold) -> None:
+        """Keep what is set aside for it of a budget, until it ends."""
+        self.holds = (*self.holds, hold)
+
+    def end(self) -> None:
+        """End a call, in whichever state it is, that nobody waits for any more."""
+        self.state = CallState.ENDED
+
+    def leave_to_parts(self) -> None:
+        """Let the calls of a chunk's single requests go on in its place."""
+        self.state = CallState.APART
 
     def join(self, waiter: Waiter) -> None:
         """Let one more wait for it."""
@@ -333,13 +406,15 @@ class Call:
         return any(hold.awaited is not None for hold in self.holds)
 
     def answer(self, body: Body) -> None:
-        """Give every waiter the answer; each decodes an instance of its own."""
+        """Give every waiter the answer, and end; each decodes an instance of its own."""
+        self.state = CallState.ENDED
         for waiter in self.waiters:
             if not waiter.future.done():
                 waiter.future.set_result(body)
 
     def fail(self, error: Exception) -> None:
-        """Give every waiter an instance of the error of its own, so that tracebacks do not grow into each other."""
+        """Give every waiter an instance of the error of its own, so that tracebacks do not mix, and end."""
+        self.state = CallState.ENDED
         for waiter in self.waiters:
             _fail(waiter, error)
 

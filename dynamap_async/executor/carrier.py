@@ -239,6 +239,8 @@ class Carrier:
         """The slots of those tasks whose exchanges are not over."""
         self._turns: Final[dict[Call, asyncio.Future[None]]] = {}
         """What those callers wait for who carry their own calls, until the backoff is over."""
+        self._callers: Final[dict[Call, asyncio.Task[Any]]] = {}
+        """The calls that their callers carry, each with the caller's task."""
         self._interrupted: Final[set[Call]] = set()
         """Calls whose callers' tasks were cancelled here, once, which is undone when they end."""
 
@@ -252,7 +254,7 @@ class Carrier:
         """
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - requests are awaited in tasks
-        call.task, call.by_its_caller, cancelled_before = task, True, task.cancelling()
+        self._callers[call], cancelled_before = task, task.cancelling()
         waiter, failure = call.waiters[0], None
         priority = Priority.INTERACTIVE if waiter.account is None else waiter.account.priority
         try:
@@ -280,7 +282,7 @@ class Carrier:
                 raise
             raise own from None
         finally:
-            self._end(call, task, failure)
+            self._end(call, failure)
 
     async def _within_budget(self, call: Call) -> None:
         """Wait until a call may be sent beside others of its scope.
@@ -292,7 +294,7 @@ class Carrier:
         assert account is not None  # noqa: S101 - nothing else is reserved
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         hold = Hold(account, call.request, self._ledger.estimates, partial(_let_go, turn))
-        call.holds = (hold,)
+        call.set_aside(hold)
         if not hold.take():
             self._ledger.held_up(call)
             await turn
@@ -311,9 +313,9 @@ class Carrier:
             if not turn.done():
                 turn.set_result(None)
 
-    def _end(self, call: Call, task: asyncio.Task[Any], failure: type[BaseException] | None) -> None:
+    def _end(self, call: Call, failure: type[BaseException] | None) -> None:
         """Let go of a call that its caller has carried."""
-        waiter = call.waiters[0]
+        waiter, task = call.waiters[0], self._callers.pop(call)
         if not waiter.future.done():  # its caller was cancelled, or it could never be sent
             waiter.future.cancel()
             self._backoffs.withdraw(call)
@@ -326,11 +328,14 @@ class Carrier:
         if self._ledger.observed:
             self._ledger.left(call, waiter.number, failure)
 
-    def interrupt(self, call: Call) -> None:
-        """Give up a call that its caller carries, because the session closes."""
-        if call.task is not None and call not in self._interrupted:
+    def abandon(self, call: Call) -> None:
+        """Give up a call, with what is known of it, because the session closes."""
+        caller = self._callers.get(call)
+        if caller is None:
+            self.give_up(call, given_up(call))
+        else:
             self._interrupted.add(call)
-            call.task.cancel()
+            caller.cancel()
 
     # In a task of its own
 
@@ -470,10 +475,9 @@ class Carrier:
     def _answered(self, call: Call, answer: Body) -> None:
         """Give a call the answer to an exchange that carried nothing else."""
         self._retries.succeeded(call.attempts)
-        call.on_the_wire = False
         if call.refused_in_batch:
             self.unbatched.remember(call.request.table)
-        if call.task is not None and not call.by_its_caller:
+        if call.task is not None:
             self._give_slot_back(call.task)  # first, so that whoever is answered finds it free
         if call.chunk is not None or call.request.batchable:
             self._rules.learn_of_call(call, answer)
@@ -487,9 +491,9 @@ class Carrier:
         throttled: list[Call] = []
         answered: deque[Call] = deque()
         for call in batch:
-            call.on_the_wire = False
+            call.come_back()
             if call.identity in leftovers.cut:
-                call.attempts -= 1
+                call.discount_attempt()
                 cut.append(call)
             elif call.identity in leftovers.throttled:
                 throttled.append(call)
@@ -540,8 +544,9 @@ class Carrier:
         elif len(batch) > 1 and not isinstance(error, UsageError):
             # Most likely it is one call's own, whose values cannot be encoded: nothing else is sent before that.
             for call in batch:
-                call.on_the_wire = False
-                call.outcome_unknown |= call.request.writes and not isinstance(error, EncodeError)
+                call.come_back()
+                may_have_written = call.request.writes and not isinstance(error, EncodeError)
+                call.note_failure(waited=False, may_have_written=may_have_written, is_final=False)
             self._source.queue_parts(self._parts(batch, error))
         else:
             for call in batch:
@@ -550,7 +555,7 @@ class Carrier:
     def _refused(self, batch: Sequence[Call], error: ServiceError | TransportError, again: Resume) -> None:
         failed = [(call, own_failure(self._retries, call, error)) for call in batch]
         for call in batch:
-            call.on_the_wire = False
+            call.come_back()
         if len(batch) > 1 and refuses_some(error):
             # So that what is wrong with one item is that item's error only.
             self._source.queue_parts(self._parts(batch, error))
@@ -583,7 +588,7 @@ class Carrier:
         parts = parts_of_refused(batch, by_item=refused_by_name(error))
         self._ledger.split(self._rules.batch(batch), batch, len(parts), error)
         for call in batch:
-            call.attempts -= 1
+            call.discount_attempt()
         return parts
 
     def give_up(self, call: Call, error: Exception) -> None:

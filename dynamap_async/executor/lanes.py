@@ -30,10 +30,10 @@ from dynamap_async.executor.accounts import Account, Hold
 from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.anyio_scopes import deadline_now
 from dynamap_async.executor.batches import Queues, Rules
-from dynamap_async.executor.calls import Apart, Call, Chunk, Waiter
+from dynamap_async.executor.calls import Apart, Call, CallState, Chunk, Waiter
 from dynamap_async.executor.carrier import Carrier
 from dynamap_async.executor.ledger import Ledger
-from dynamap_async.executor.retry import Retries, given_up
+from dynamap_async.executor.retry import Retries
 from dynamap_async.executor.slots import Slots
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
@@ -311,8 +311,8 @@ class Lane:
         until = deadline if payer is None else min(deadline, payer.deadline)
         number = self._ledger.queued(chunk.asked, chunk.size)
         waiter = Waiter(loop.create_future(), until, number, now, payer)
-        call = Call(chunk.asked, [waiter], chunk, apart)
-        call.patient, call.ticket = True, ticket
+        call = Call(chunk.asked, [waiter], chunk, apart, patient=True)
+        call.ticket = ticket
         self.open.add(call)
         self._rules.add(call, shares=False)
         waiter.future.add_done_callback(partial(self._left, call))
@@ -338,10 +338,7 @@ class Lane:
     def abandon(self) -> None:
         """Give up every open call, each with what is known of it; the session is closing."""
         for call in tuple(self.open):
-            if call.by_its_caller:
-                self._carrier.interrupt(call)
-            else:
-                self._carrier.give_up(call, given_up(call))
+            self._carrier.abandon(call)
         self._first = None
         self._carrier.stop()
         self._queues.clear()
@@ -372,9 +369,8 @@ class Lane:
             self._join(joined, waiter)
             call = joined
         else:
-            call = Call(request, [waiter], consistent=bool(request.body.get("ConsistentRead")))
+            call = Call(request, [waiter], consistent=bool(request.body.get("ConsistentRead")), patient=patient)
             if patient or reserved is not None:
-                call.patient = patient
                 self._hold(call, waiter.account)
             self.open.add(call)
             if not rules.add(call, shares=shares):
@@ -394,7 +390,7 @@ class Lane:
         """Let a new call go when the budget of its scope has room for it, if that is limited."""
         if payer is not None and payer.limited:
             estimates, go_on = self._ledger.estimates, partial(self._let_go_on_within, call)
-            call.holds = (Hold(payer, call.request, estimates, go_on),)
+            call.set_aside(Hold(payer, call.request, estimates, go_on))
 
     def _joined(self, call: Call, request: Request, payer: Account | None) -> Call | None:
         """Return the call that a request joins; None if it needs one of its own."""
@@ -406,7 +402,7 @@ class Lane:
             hold = Hold(payer, request, self._ledger.estimates, lambda error: None)
             if not hold.take(wait=False):
                 return None
-            call.holds = (*call.holds, hold)
+            call.set_aside(hold)
         return call
 
     def _opens_tick(self, call: Call) -> bool:
@@ -608,6 +604,7 @@ class Lane:
             own.future.add_done_callback(partial(self._left, part))
             if self._ledger.observed:
                 own.future.add_done_callback(partial(self._ledger.done, number, part))
+        call.leave_to_parts()
         self.open.discard(call)
         self.open.update(parts)
         self._rules.replace(call, parts)
@@ -639,6 +636,8 @@ class Lane:
                     if rules.has_turn(after):
                         self._begin(after)
             self.open.discard(call)
+            if call.state is not CallState.ENDED:
+                call.end()
             if call.holds:
                 call.give_back()
             if call.ticket is not None:

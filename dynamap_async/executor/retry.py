@@ -77,17 +77,17 @@ class Retries:
     def note(self, call: Call, error: ServiceError | TransportError) -> None:
         """Write into the error what earlier attempts mean for it, and into ``call`` what it means for later ones."""
         error.attempts = call.attempts
-        if _is_refusal(error) and self._delivers(call.request, self.policy.max_delay_seconds):
-            call.uncounted += 1
-        call.outcome_unknown = call.outcome_unknown or _may_have_written(call.request, error)
-        if _is_final(call.request, error):
-            call.outcome_unknown = False
+        call.note_failure(
+            waited=_is_refusal(error) and self._delivers(call.request, self.policy.max_delay_seconds),
+            may_have_written=_may_have_written(call.request, error),
+            is_final=_is_final(call.request, error),
+        )
         if isinstance(error, ServiceError):
             error.outcome_unknown = call.outcome_unknown
         elif call.outcome_unknown:
             error.outcome = Outcome.UNKNOWN
         if call.outcome_unknown and not call.request.resendable and call.request.write_id is not None:
-            call.lost, call.request = error, _asks_for_item(call.request)
+            call.ask_instead(error, _asks_for_item(call.request))
 
     def worth_another(self, error: ServiceError | TransportError, call: Call) -> bool:
         """Return whether sending again can succeed, and cannot do what sending once would not have done."""

@@ -8,10 +8,7 @@ SET_FROM_OUTSIDE = {
     ("cli/demo", "mine"): "what a user does with an item, shown as it is done",
     ("cli/demo", "os"): "environment variables are set so",
     ("cli/demo", "yours"): "as `mine`",
-    (
-        "executor",
-        "call",
-    ): "a call is the record of a request on its way: the lane, the retries and the ledger move it on",
+    ("executor", "call"): "what the ledger, the admission and the queues note about a call is kept with it",
     ("executor", "request"): "a body learns that the answer is to report what it took",
     ("executor", "tally"): "a tally is a record of counts, which the ledger keeps",
     ("executor/pacing", "ticket"): "a ticket is a record of who waits, which the line keeps",

@@ -515,7 +515,7 @@ class Account:
             account.budget.reserve(-estimate[0], -estimate[1])
 
     def wake(self) -> None:
-        """Let those who wait try again, when this turn of the event loop is over."""
+        """Have those who wait try again when this turn of the event loop is over."""
         if self.line and self._waking is None:
             self._waking = asyncio.get_running_loop().call_soon(self._wake, context=Context())
 
@@ -551,7 +551,7 @@ class Hold:
         estimates: Callable[[Request], tuple[HalfUnits, HalfUnits]],
         go_on: Callable[[CapacityBudgetExceededError | None], None],
     ) -> None:
-        """Describe it; nothing is set aside yet.
+        """Create a hold for which nothing is set aside yet.
 
         Args:
             account: who pays.
@@ -640,10 +640,10 @@ def innermost() -> Account | None:
 
 @contextmanager
 def paying(account: Account) -> Generator[None]:
-    """Let an account pay for what is asked for inside of a block, as often as it is entered.
+    """Charge what is asked for inside of a block to an account. The block may be entered again and again.
 
     Args:
-        account: it.
+        account: the account that pays.
     """
     before = _CURRENT.set(account)
     try:

@@ -422,7 +422,7 @@ class ReadRules:
         return True
 
     def begin(self, batch: Sequence[Call]) -> None:
-        """Let nobody join what is sent now."""
+        """Take calls that are sent now out of what others may join."""
         for call in batch:
             joinable = self.joinable[call.consistent]
             if joinable.get(call.identity) is call:
@@ -551,7 +551,7 @@ class WriteRules:
         yield first
 
     def begin(self, batch: Sequence[Call]) -> None:
-        """Nothing: what is sent keeps its place."""
+        """Do nothing: a write that is sent keeps its place in line."""
 
     def remove(self, call: Call) -> Sequence[Call]:
         """Take a call out of its lines; return, each once, those who are now the first of one of them."""
@@ -598,10 +598,10 @@ class WriteRules:
         return {}, unwritten([call.request for call in calls], answer)
 
     def learn_of_call(self, call: Call, answer: Body) -> None:
-        """Nothing: the answer to a write says nothing of sizes."""
+        """Do nothing: the answer to a write says nothing of sizes."""
 
     def learn(self, calls: Sequence[Call], parts: Mapping[str, Body]) -> None:
-        """Nothing: the answer to a write says nothing of sizes."""
+        """Do nothing: the answer to a write says nothing of sizes."""
 
 
 Rules: TypeAlias = ReadRules | WriteRules

@@ -57,7 +57,7 @@ class Waiter:
             self.reserved = None
 
     def ended(self, future: asyncio.Future[Body]) -> None:
-        """Give back what is reserved, as its future is done."""
+        """Give back what is reserved. Called when the future is done."""
         self.give_back()
 
 
@@ -267,14 +267,14 @@ class Call:
         return True
 
     def come_back(self) -> None:
-        """Let a call wait again whose attempt is over, and did not end it."""
+        """Return from the wire to waiting, after an attempt that did not end the call."""
         if self.state is CallState.ENDED:
             return  # it was given up during the attempt, because the session closes
         assert self.state is CallState.ON_THE_WIRE  # noqa: S101 - only what was sent comes back
         self.state = CallState.WAITING
 
     def discount_attempt(self) -> None:
-        """Let the last attempt not count, for it failed for others, or the answer had no room for it."""
+        """Take the last attempt off the count: it failed because of others, or the answer had no room for the item."""
         assert self.state is not CallState.ON_THE_WIRE  # noqa: S101 - the attempt is over
         self.attempts -= 1
 
@@ -312,16 +312,16 @@ class Call:
         self.state = CallState.ENDED
 
     def leave_to_parts(self) -> None:
-        """Let the calls of a chunk's single requests go on in its place."""
+        """Mark a chunk as taken apart: the calls of its single requests go on in its place."""
         self.state = CallState.APART
 
     def join(self, waiter: Waiter) -> None:
-        """Let one more wait for it."""
+        """Add one more waiter."""
         self.waiters.append(waiter)
         self.joined = True
 
     def lift(self, priority: Priority) -> None:
-        """Let it be as urgent as one that has come to wait behind it."""
+        """Raise the priority to that of a call that has come to wait behind this one."""
         self.lifted = min(self.lifted, priority)
 
     def is_too_late(self, at: float) -> bool:
@@ -406,7 +406,7 @@ class Call:
         return any(hold.awaited is not None for hold in self.holds)
 
     def answer(self, body: Body) -> None:
-        """Give every waiter the answer, and end; each decodes an instance of its own."""
+        """Give every waiter the answer, and end. Each waiter decodes an instance of its own."""
         self.state = CallState.ENDED
         for waiter in self.waiters:
             if not waiter.future.done():

@@ -194,9 +194,10 @@ class CallSource(Protocol):
 
     def take_apart(self, call: Call, chunk: Chunk, /) -> list[Call]:
         """Put the calls of a chunk's single requests in its place; return them."""
+        ...
 
     def close(self, calls: Sequence[Call], /) -> None:
-        """Let go of calls that are answered, given up or withdrawn."""
+        """Remove calls that are answered, given up or withdrawn."""
 
 
 class Carrier:
@@ -307,14 +308,14 @@ class Carrier:
             del self._turns[call]
 
     def _end_of_backoff(self, calls: Sequence[Call]) -> None:
-        """Let the callers go on who wait to send their own calls again."""
+        """Wake the callers who wait to send their own calls again."""
         for call in calls:
             turn = self._turns[call]
             if not turn.done():
                 turn.set_result(None)
 
     def _end(self, call: Call, failure: type[BaseException] | None) -> None:
-        """Let go of a call that its caller has carried."""
+        """Remove a call that its caller has carried, and tell the observers of its end."""
         waiter, task = call.waiters[0], self._callers.pop(call)
         if not waiter.future.done():  # its caller was cancelled, or it could never be sent
             waiter.future.cancel()
@@ -368,7 +369,7 @@ class Carrier:
             self._slots.release(priority)
 
     def withdraw(self, call: Call) -> None:
-        """Let go of a call that nobody waits for any more: out of its backoff, or out of a task that carries only such.
+        """Remove a call that nobody waits for from its backoff, and end a task that carries only such reads.
 
         A write that was sent goes on, to keep its turn until it is answered.
         """
@@ -601,7 +602,7 @@ class Carrier:
 
 
 def _let_go(turn: asyncio.Future[None], error: Exception | None) -> None:
-    """Let whoever waits for its turn go on, if it still does."""
+    """Wake whoever waits for a turn, or raise an error there, unless they have left."""
     if turn.done():
         return
     if error is None:

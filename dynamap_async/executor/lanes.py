@@ -59,7 +59,7 @@ class BatchSchedule:
         window_seconds: float,
         carry_next: Callable[[Priority], None],
     ) -> None:
-        """Create it with nothing scheduled.
+        """Create a schedule with nothing in it.
 
         Args:
             queues: what waits.
@@ -89,11 +89,11 @@ class BatchSchedule:
         return self._scheduled is None and self._reserved is None
 
     def hurry(self) -> None:
-        """Let what waits wait for no others."""
+        """Make what is queued due now, without a wait for others."""
         self._due = _AT_ONCE
 
     def wake(self) -> None:
-        """See to it that what is queued is sent: at the end of this tick, or when it has waited for others."""
+        """Schedule what is queued: for the end of this tick, or for the end of its window."""
         if self._soon and self._reserved is None:
             return  # as most of those who come in a tick find (benchmarks: concurrent_gets_400)
         urgency = self._queues.urgency()
@@ -257,6 +257,7 @@ class Lane:
     async def answer(self, request: Request, payer: Account | None = None) -> Body:
         """Queue a single-item request and wait for its answer; arguments and errors are those of ``submit``."""
         call, waiter = self._enter(request, None, payer)
+        # A read that is alone needs no queue and no task. Whether it is alone is known when this tick is over.
         if self._first is call and await self._stays_alone(call, waiter):
             return await self._carrier.carry(call)
         if waiter.reserved is not None or self._ledger.observed:
@@ -331,7 +332,7 @@ class Lane:
                         waiter.future.cancel()
 
     def recall(self, table: str) -> None:
-        """Let what is queued for a table wait for units after all, a part of it in each turn of the event loop."""
+        """Ask again for the units of what is queued for a table, some in each turn of the event loop."""
         self._recalled.extend(self._queues.take_out_all(table))
         self._let_in_recalled()
 
@@ -380,14 +381,14 @@ class Lane:
         return call, waiter
 
     def _note_end(self, call: Call, waiter: Waiter) -> None:
-        """Let a waiter's end be noted by its account, and by the observers."""
+        """Have a waiter's end noted by its account, and by the observers."""
         if waiter.reserved is not None:
             waiter.future.add_done_callback(waiter.ended)
         if self._ledger.observed:
             waiter.future.add_done_callback(partial(self._ledger.done, waiter.number, call))
 
     def _hold(self, call: Call, payer: Account | None) -> None:
-        """Let a new call go when the budget of its scope has room for it, if that is limited."""
+        """Bind a new call to the budget of its scope, if that is limited: the call begins when there is room for it."""
         if payer is not None and payer.limited:
             estimates, go_on = self._ledger.estimates, partial(self._let_go_on_within, call)
             call.set_aside(Hold(payer, call.request, estimates, go_on))
@@ -406,7 +407,7 @@ class Lane:
         return call
 
     def _opens_tick(self, call: Call) -> bool:
-        """Let a read that is ready to be sent wait for the end of this tick in no queue; return whether it does."""
+        """Make a read the first of this tick, if it can be sent at its end and nothing waits; return whether it is."""
         schedule = self._schedule
         if (
             self._first is not None
@@ -437,7 +438,8 @@ class Lane:
                 self.close((call,))
             raise
         if self._first is not call:
-            return False
+            return False  # another came, and queued it
+        # If anything else waits, or no slot is free, it takes its turn, and shares a call with those who come later.
         if self._schedule.is_idle and self._slots.free:
             self._first = None
             self._rules.begin((call,))
@@ -453,7 +455,7 @@ class Lane:
             self._let_in(call)
 
     def _leave(self, call: Call, waiter: Waiter) -> None:
-        """Let a waiter be gone whose task was cancelled."""
+        """Withdraw a waiter whose task was cancelled."""
         if not waiter.future.cancel() and not waiter.future.cancelled():
             waiter.future.exception()  # the answer came in the same moment: asyncio must not report it as lost
         self._left(call, waiter.future)
@@ -485,7 +487,7 @@ class Lane:
     # What waits to be sent
 
     def _begin(self, call: Call) -> None:
-        """Let a new call be sent: at once if it shares with none and nothing is before it, otherwise in its turn."""
+        """Send a new call at once if it shares with none and nothing is before it; otherwise queue it."""
         if call.holds and not self._is_within_budget(call):
             return
         shares = self._policy.enabled and call.request.batchable
@@ -538,12 +540,12 @@ class Lane:
         self._schedule.wake()
 
     def _wait_in_line(self, call: Call) -> None:
-        """Let whatever a new call has to wait for be as urgent as it is."""
+        """Make the calls that a new call has to wait for as urgent as it is."""
         if self._ledger.scoped:  # else all are
             self._lift(self._rules.lift(call), call.priority)
 
     def _lift(self, calls: Sequence[Call], priority: Priority) -> None:
-        """Let calls go on with the priority of one that has come to wait for them, if that is more urgent."""
+        """Raise the priority of calls to that of a call that has come to wait for them."""
         for call in calls:
             if self._admission.waits(call):
                 self._admission.lift(call, priority)
@@ -577,7 +579,7 @@ class Lane:
         self._schedule.wake()
 
     def _left(self, call: Call, future: asyncio.Future[Body]) -> None:
-        """Let a waiter be gone; what it was the last to wait for must not delay others."""
+        """Withdraw a call whose last waiter has left, so that it does not delay others."""
         if call.wanted or call not in self.open:
             return
         if future.cancelled():
@@ -628,7 +630,7 @@ class Lane:
             self._slots.release(priority)
 
     def close(self, calls: Sequence[Call], /) -> None:
-        """Let go of calls that are answered, given up or withdrawn; those that waited for their turns begin."""
+        """Remove calls that are answered, given up or withdrawn, and begin the calls whose turn has come."""
         rules = self._rules
         for call in calls:
             if (rules.writes or not call.attempts) and call in self.open:

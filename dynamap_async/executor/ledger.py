@@ -501,7 +501,7 @@ class Ledger:
             self.own.suppose(operation, spending, spending.halves)
 
     def _correct(self, call: Call, spent: Sequence[Spending], payers: Mapping[Call, Payers] | None) -> None:
-        """Let lost attempts have taken what an answer to the same request took."""
+        """Replace what lost attempts are supposed to have taken by what an answer to the same request took."""
         told, call.supposed = call.supposed, None
         request = call.request
         if told is not None and not request.tables:
@@ -659,7 +659,7 @@ class Ledger:
             self._missing(request, batch)
 
     def _missing(self, request: Request, carried: Sequence[Call]) -> None:
-        """Let what was never answered keep no counts of its own, because a table does not exist."""
+        """Fold the counts of what was never answered, because its table does not exist, into those of other tables."""
         places = {place for each in (request, *(call.request for call in carried)) for place in _table_operations(each)}
         counts = self._whole.by_operation
         never = [place for place in places if place in counts and counts[place].requests <= counts[place].failures]

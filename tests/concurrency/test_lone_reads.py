@@ -138,3 +138,41 @@ async def test_a_read_whose_caller_is_cancelled_before_it_is_sent_is_not_sent_wi
         assert (await second).at == 1
         assert first.cancelled()
     assert [request.target.key["at"] for request in transport.requests] == [{"N": "1"}]
+
+
+@pytest.mark.parametrize("equal", [True, False], ids=["an equal one", "another one"])
+async def test_a_read_that_is_closed_in_the_tick_of_asking_does_not_hold_up(
+    transport, served, open_session, model, equal
+):
+    async with open_session() as session:
+        left = session.get(model, "s", 0)
+        left.send(None)  # it has asked
+        other = asyncio.create_task(session.get(model, "s", 0 if equal else 1))
+        await asyncio.sleep(0)
+        left.close()
+        assert (await other).at == (0 if equal else 1)
+        assert (await session.get(model, "s", 2)).at == 2
+        assert session.statistics().queued == 0
+    assert operations(transport) == ["GetItem", "GetItem"]
+
+
+async def test_a_read_that_is_closed_alone_in_the_tick_of_asking_sends_nothing(transport, served, open_session, model):
+    async with open_session() as session:
+        left = session.get(model, "s", 0)
+        left.send(None)  # it has asked
+        left.close()
+        assert (await session.get(model, "s", 1)).at == 1
+        assert session.statistics().queued == 0
+    assert operations(transport) == ["GetItem"]
+
+
+async def test_a_read_alone_that_finds_no_slot_free_shares_the_next_call(transport, served, open_session, model):
+    transport.latency, transport.max_connections = 1.0, 1
+    async with open_session() as session:
+        before = asyncio.create_task(session.get(model, "s", 0))
+        await asyncio.sleep(0.5)
+        reads = [asyncio.create_task(session.get(model, "s", 1))]
+        await asyncio.sleep(0.1)
+        reads.append(asyncio.create_task(session.get(model, "s", 2)))
+        assert [(await each).at for each in (before, *reads)] == [0, 1, 2]
+    assert operations(transport) == ["GetItem", "BatchGetItem"]

@@ -10,7 +10,7 @@ import pytest
 from dynamap_async import OperationStatistics, Session, Statistics
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.events import Event
-from dynamap_async.executor.calls import Call, Waiter
+from dynamap_async.executor.calls import Call, CallState, Waiter
 from dynamap_async.executor.ledger import Ledger, Observers
 from dynamap_async.request import Request, Target, about_tables
 
@@ -83,7 +83,7 @@ def test_a_transaction_counts_once_in_total_and_once_for_each_of_its_tables():
 
 def test_what_is_on_the_wire_is_in_flight_and_everything_else_that_is_unfinished_is_queued():
     ledger = Ledger()
-    statistics = ledger.statistics([call_for(QUERY), call_for(QUERY, on_the_wire=True), call_for(QUERY)])
+    statistics = ledger.statistics([call_for(QUERY), call_for(QUERY, state=CallState.ON_THE_WIRE), call_for(QUERY)])
     assert (statistics.queued, statistics.in_flight) == (2, 1)
 
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from dynamap_async.config import Priority
 from dynamap_async.dataclass import dataclass
@@ -129,6 +129,13 @@ class CallState(Enum):
     """It was a chunk, and the calls of its single requests go on in its place."""
 
 
+# Looking up a member of an enumeration takes ten times as long as a name of a module, and each request needs several.
+_WAITING: Final = CallState.WAITING
+_ON_THE_WIRE: Final = CallState.ON_THE_WIRE
+_ENDED: Final = CallState.ENDED
+_INTERACTIVE: Final = Priority.INTERACTIVE
+
+
 class Call:
     """One or more requests of one kind on their way together: a lone request, or a chunk that one caller asked for.
 
@@ -139,7 +146,7 @@ class Call:
     """
 
     # What a new call has stands in the class: most calls change few of them, and one is made for each request.
-    state: CallState = CallState.WAITING
+    state: CallState = _WAITING
     attempts: int = 0
     """How often it was put on the wire, attempts that do not count left out."""
     outcome_unknown: bool = False
@@ -170,7 +177,7 @@ class Call:
     """What its attempts are supposed to have taken whose answers were lost; None where none was."""
     task: asyncio.Task[Any] | None = None
     """The task that carries it, or carried it last."""
-    urgency: Priority = Priority.INTERACTIVE
+    urgency: Priority = _INTERACTIVE
     """The priority of the queue that it was put into."""
     lifted: Priority = Priority.BACKGROUND
     """The most urgent priority of those that came to wait behind it in a line of writes, whatever became of them."""
@@ -234,7 +241,7 @@ class Call:
     @property
     def on_the_wire(self) -> bool:
         """Whether an attempt is under way now."""
-        return self.state is CallState.ON_THE_WIRE
+        return self.state is _ON_THE_WIRE
 
     def part(self, request: Request, waiter: Waiter, ticket: Ticket | None) -> Call:
         """Return the call of one of a chunk's requests, as far on its way as the chunk is.
@@ -259,8 +266,8 @@ class Call:
         """
         if not (self.wanted if self.joined else not self.waiters[0].future.done()):
             return False
-        assert self.state is CallState.WAITING  # noqa: S101 - a call is carried once at a time
-        self.state = CallState.ON_THE_WIRE
+        assert self.state is _WAITING  # noqa: S101 - a call is carried once at a time
+        self.state = _ON_THE_WIRE
         self.attempts += 1
         if self.first_sent is None:
             self.first_sent = now
@@ -268,14 +275,14 @@ class Call:
 
     def come_back(self) -> None:
         """Return from the wire to waiting, after an attempt that did not end the call."""
-        if self.state is CallState.ENDED:
+        if self.state is _ENDED:
             return  # it was given up during the attempt, because the session closes
-        assert self.state is CallState.ON_THE_WIRE  # noqa: S101 - only what was sent comes back
-        self.state = CallState.WAITING
+        assert self.state is _ON_THE_WIRE  # noqa: S101 - only what was sent comes back
+        self.state = _WAITING
 
     def discount_attempt(self) -> None:
         """Take the last attempt off the count: it failed because of others, or the answer had no room for the item."""
-        assert self.state is not CallState.ON_THE_WIRE  # noqa: S101 - the attempt is over
+        assert self.state is not _ON_THE_WIRE  # noqa: S101 - the attempt is over
         self.attempts -= 1
 
     def note_failure(self, *, waited: bool, may_have_written: bool, is_final: bool) -> None:
@@ -309,7 +316,7 @@ class Call:
 
     def end(self) -> None:
         """End a call, in whichever state it is, that nobody waits for any more."""
-        self.state = CallState.ENDED
+        self.state = _ENDED
 
     def leave_to_parts(self) -> None:
         """Mark a chunk as taken apart: the calls of its single requests go on in its place."""
@@ -375,7 +382,7 @@ class Call:
     def priority(self) -> Priority:
         """The most urgent priority of those who wait for it, or behind it."""
         if len(self.waiters) == 1 and self.waiters[0].account is None and not self.waiters[0].future.done():
-            return Priority.INTERACTIVE  # as most are
+            return _INTERACTIVE  # as most are
         return min([self.lifted, *[each.priority for each in self.waiters if not each.future.done()]])
 
     @property
@@ -407,14 +414,14 @@ class Call:
 
     def answer(self, body: Body) -> None:
         """Give every waiter the answer, and end. Each waiter decodes an instance of its own."""
-        self.state = CallState.ENDED
+        self.state = _ENDED
         for waiter in self.waiters:
             if not waiter.future.done():
                 waiter.future.set_result(body)
 
     def fail(self, error: Exception) -> None:
         """Give every waiter an instance of the error of its own, so that tracebacks do not mix, and end."""
-        self.state = CallState.ENDED
+        self.state = _ENDED
         for waiter in self.waiters:
             _fail(waiter, error)
 

@@ -45,6 +45,7 @@ _RECALLED_AT_ONCE: Final = 100
 """How many requests are asked for anew in one turn of the event loop: about 2 ms."""
 
 _AT_ONCE: Final = float("-inf")
+_ENDED: Final = CallState.ENDED  # as a name of this module, for it is looked at for each request
 
 
 class BatchSchedule:
@@ -257,7 +258,8 @@ class Lane:
     async def answer(self, request: Request, payer: Account | None = None) -> Body:
         """Queue a single-item request and wait for its answer; arguments and errors are those of ``submit``."""
         call, waiter = self._enter(request, None, payer)
-        # A read that is alone needs no queue and no task. Whether it is alone is known when this tick is over.
+        # A read that is alone needs no queue and no task: it is known at the end of this tick. A write needs a task, to
+        # keep its turn when its caller leaves.
         if self._first is call and await self._stays_alone(call, waiter):
             return await self._carrier.carry(call)
         if waiter.reserved is not None or self._ledger.observed:
@@ -376,7 +378,7 @@ class Lane:
             self.open.add(call)
             if not rules.add(call, shares=shares):
                 self._wait_in_line(call)
-            elif not (shares and self._opens_tick(call)):
+            elif rules.writes or not shares or not self._opens_tick(call):
                 self._begin(call)
         return call, waiter
 
@@ -411,7 +413,6 @@ class Lane:
         schedule = self._schedule
         if (
             self._first is not None
-            or self._rules.writes  # which need a task, to keep their turn when their caller leaves
             or call.patient
             or call.holds
             or not schedule.is_idle
@@ -497,7 +498,8 @@ class Lane:
             if self._slots.try_take(priority):
                 self._carrier.carry_in_task([call], priority)
                 return
-        self._queue_first()
+        if self._first is not None:
+            self._queue_first()
         self._let_in(call)
         if not shares:
             schedule.hurry()
@@ -638,7 +640,7 @@ class Lane:
                     if rules.has_turn(after):
                         self._begin(after)
             self.open.discard(call)
-            if call.state is not CallState.ENDED:
+            if call.state is not _ENDED:
                 call.end()
             if call.holds:
                 call.give_back()

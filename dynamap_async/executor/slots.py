@@ -20,6 +20,7 @@ _KEPT: Final = {Priority.INTERACTIVE: 0, Priority.BATCH: 8, Priority.BACKGROUND:
 """One of so many slots is kept for what is more urgent; 0 for none."""
 _LEAST_URGENT_LAST: Final = tuple(Priority)
 _LEAST_URGENT_FIRST: Final = _LEAST_URGENT_LAST[::-1]
+_INTERACTIVE: Final = Priority.INTERACTIVE  # as a name of this module, for it is looked at for each request
 _TURNS: Final = 8
 """Of so many slots that are given back while all priorities wait, one goes to what is least urgent."""
 
@@ -53,7 +54,7 @@ class Slots:
 
     def try_take(self, priority: Priority = Priority.INTERACTIVE) -> bool:
         """Take a slot if one is free and nobody as urgent waits for it; return whether it was taken."""
-        if self.free == 0 or (priority is not Priority.INTERACTIVE and not self._may_take(priority)):
+        if self.free == 0 or (priority is not _INTERACTIVE and not self._may_take(priority)):
             return False
         for urgency, waiting in self._waiting.items():
             if waiting and urgency <= priority:
@@ -111,7 +112,7 @@ class Slots:
         """Return whether a slot is free, and what is no more urgent holds fewer than it may."""
         if self.free == 0:
             return False
-        if priority is Priority.INTERACTIVE:
+        if priority is _INTERACTIVE:
             return True
         if priority is Priority.BACKGROUND and self._held[priority] >= self._background:
             return False

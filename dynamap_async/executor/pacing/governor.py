@@ -185,7 +185,7 @@ class Governor:
         self._let_go(table)
 
     def _let_go(self, table: str) -> None:
-        """Govern a table no more of which nothing has any limit."""
+        """Stop governing a table if nothing of it has a limit any more."""
         buckets = self.buckets.setdefault(table, {}).values()
         if all(bucket.open for bucket in buckets) and all(hot.table != table for hot in self._partitions):
             self.governed.discard(table)
@@ -331,7 +331,7 @@ class Governor:
         self._queue.let_go(ticket, now)
 
     def leave(self, ticket: Ticket, now: float) -> None:
-        """Let go of an operation that is not sent any more; it gives back what it was given."""
+        """Give back the units of an operation that is not sent any more, and take it out of its queue."""
         self._queue.leave(ticket, now)
 
     def admit(self, now: float) -> list[Ticket]:

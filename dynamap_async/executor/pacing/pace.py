@@ -34,9 +34,13 @@ _SPARE_REFUSALS: Final = 2.0
 _MEASURED_SECONDS: Final = 0.5
 """Over at least so long it is measured what is delivered, if it is little: it comes in lumps, and others change it."""
 _SOONEST_SECONDS: Final = 0.12
+"""Over at least so long, if much is delivered."""
 _ROUND_SECONDS: Final = 0.5
+"""A round of attempts, which are judged together, takes at least so long where nothing is refused."""
 _ROUND_ATTEMPTS: Final = 50
+"""It ends after so many attempts."""
 _LONGEST_ROUND_SECONDS: Final = 2.0
+"""And after so long, however few there were."""
 _FLOOD: Final = 12
 """After so many attempts of which most were refused the rate is lowered before anything was measured."""
 _NOTHING_SERVED: Final = 5
@@ -71,8 +75,11 @@ _MORE: Final = 1.5
 _A_FEW: Final = 0.05
 """Where so many times the part is refused that was before, and that much besides, the rate was not measured well."""
 _EXPECTED_SECONDS: Final = 8.0
+"""For so long it is believed, at first, that refusals have another reason than the rate; then for twice as long."""
 _LONGEST_EXPECTED_SECONDS: Final = 60.0
+"""And for no longer than that."""
 _DOUBLING_SECONDS: Final = 0.1
+"""In so long a rate doubles that may be far too low."""
 _CALM_SECONDS: Final = 0.75
 """For so long after a refusal the rate is raised slowly; then faster and faster."""
 _SHARED_CALM_SECONDS: Final = 4.0
@@ -84,7 +91,9 @@ _SHARED_DOUBLINGS: Final = 2.0
 _LEAD: Final = 2.0
 """How many times as fast as what was delivered lately the rate may become."""
 _SEEKING_LEAD: Final = 3.0
+"""The same while the rate is doubled."""
 _SHARED_LEAD: Final = 1.5
+"""The same beside more urgent requests."""
 _SHARED_SECONDS: Final = 1.0
 """For so long after more urgent requests have drawn on it, it is raised with care."""
 _FLOOR: Final = 0.25
@@ -92,7 +101,7 @@ _FLOOR: Final = 0.25
 _BACK: Final = 0.5
 """Which part of it is open at once when something is delivered again."""
 _OUT_RATE: Final = 10.0
-"""And at least so many units a second."""
+"""At least so many units a second are open while nothing is delivered."""
 _LEAST_RATE: Final = 5.0
 """Units a second that are asked for however few were delivered: no table is so slow that it would be spared by less."""
 _MEMORY_SECONDS: Final = 0.5
@@ -171,7 +180,7 @@ class Pace:
         self._seeking = False
         """Whether the rate may be far too low, so that it is doubled as long as nothing is refused."""
         self._hasty_at = -math.inf
-        """When the rate was lowered before anything was served, if nothing was since."""
+        """When the rate was lowered because nothing had been served, if nothing was since; minus infinity otherwise."""
         self._unproven = False
         """Whether a search has ended beside more urgent requests, and what the table has was not measured since."""
         self._out = False

@@ -157,7 +157,7 @@ class UnitQueue:
             del self._queues[queue.priority, queue.buckets]
 
     def leave(self, ticket: Ticket, now: float) -> None:
-        """Let a ticket wait no more; one that was admitted and did not spend its units gives them back."""
+        """Take a ticket out of its queue; one that was admitted and did not spend its units gives them back."""
         if ticket.queue is not None:
             self._take_out(ticket, ticket.queue)
         elif ticket.admitted_at is not None:
@@ -189,7 +189,7 @@ class UnitQueue:
         return True
 
     def fill(self, now: float) -> None:
-        """Let the buckets that are waited for fill up to now."""
+        """Add to the buckets that are waited for what has come until now."""
         for bucket, priorities in self.waited_for().items():
             bucket.fill(now, priorities)
 
@@ -207,7 +207,7 @@ class UnitQueue:
         return any(queue.first.estimate.kind.table == table for queue in self._queues.values())
 
     def refill(self, bucket: Bucket, now: float) -> None:
-        """Let one bucket fill up to now."""
+        """Add to one bucket what has come until now."""
         bucket.fill(now, self.waited_for().get(bucket, ()))
 
     def waited_for(self) -> Mapping[Bucket, tuple[Priority, ...]]:

@@ -8,7 +8,7 @@ was read.
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -20,8 +20,10 @@ from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.numbers import parse_number, whole_millionths
 from dynamap_async.errors import DecodeError, EncodeError
 
-ZONELESS: Final[ContextVar[Container[str]]] = ContextVar("dynamap_async_zoneless", default=())
-"""The texts of times without a zone that may be stored all the same, because they are stored already."""
+ZONELESS: Final[ContextVar[Callable[[str], str | None]]] = ContextVar(
+    "dynamap_async_zoneless", default=lambda _text: None
+)
+"""Gives the text of a time without a zone as it is stored already, and may be stored again; None of any other."""
 
 _BASES: Final = tuple(kind for kind in datetime.__mro__ if kind.__module__ == "datetime")
 """The class itself, and date: what is imported while a test has stopped the clock is a subclass."""
@@ -81,13 +83,22 @@ def zoned_text(value: datetime) -> str:
         EncodeError: it has none; or as for ``instant_text``.
     """
     text = instant_text(value)
-    if text[-1] != "Z" and text not in ZONELESS.get():
+    if text[-1] == "Z":
+        return text
+    stored = ZONELESS.get()(text)
+    if stored is None:
         raise refusal(
             "datetime with a time zone",
             value,
             "stored times have one; add tzinfo=UTC, or annotate the field NaiveDatetime if its times have none",
         )
-    return text
+    return stored
+
+
+def zoneless_text(value: datetime) -> str:
+    """Return the text of a datetime without a zone: that of ``ZONELESS``, if it has one."""
+    text = instant_text(value)
+    return ZONELESS.get()(text) or text
 
 
 def utc_text(value: datetime) -> str:

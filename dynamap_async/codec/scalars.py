@@ -18,7 +18,6 @@ from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.instants import (
     check_no_number,
     duration_text,
-    instant_text,
     is_naive,
     parse_date,
     parse_duration,
@@ -26,6 +25,7 @@ from dynamap_async.codec.instants import (
     parse_time,
     utc_text,
     zoned_text,
+    zoneless_text,
 )
 from dynamap_async.codec.numbers import USUAL_INTEGER, number_text
 from dynamap_async.codec.plain import binary_text, parse_binary
@@ -298,7 +298,7 @@ def _encode_naive(value: Any) -> AttributeValue:
             value,
             "the field is annotated NaiveDatetime; drop tzinfo, or annotate it AwareDatetime",
         )
-    return {"S": instant_text(value)}
+    return {"S": zoneless_text(value)}
 
 
 def _encode_date(value: Any) -> AttributeValue:

@@ -302,14 +302,16 @@ class Definition(Generic[M]):
 
 
 def define(
-    model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]], as_read: Callable[[BaseModel], WireItem]
+    model: type[M],
+    codec_of: Callable[[type[Any]], ItemCodec[Any]],
+    as_read: Callable[[BaseModel], Callable[[str], Mapping[str, str]]],
 ) -> Definition[M]:
     """Return the definition of a model.
 
     Args:
         model: the class, complete.
         codec_of: gives the codecs of other models of its family.
-        as_read: gives the item of an instance that was read, as it would be stored then.
+        as_read: gives the times without a zone that an instance was read with.
 
     Raises:
         ModelDefinitionError: with the model, the field and the remedy.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -77,12 +77,12 @@ class FieldEncoders:
         """
         return self._encoded([member for member in self._members if member[0] in values], values)
 
-    def with_zoneless(self, values: Mapping[str, Any], texts: Callable[[str], Container[str]]) -> WireItem:
+    def with_zoneless(self, values: Mapping[str, Any], texts: Callable[[str], Callable[[str], str | None]]) -> WireItem:
         """Return the attributes of those fields that have a value, of which some times may have no zone.
 
         Args:
             values: name -> value.
-            texts: stored name of a field -> the texts of such times that it may have.
+            texts: stored name of a field -> what gives the text of such a time as it may be stored; see ``ZONELESS``.
 
         Raises:
             EncodeError: a value cannot be stored; the error names the model and the field.

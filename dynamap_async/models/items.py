@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -86,8 +86,9 @@ class ItemCodec(Generic[M]):
         """
         self.upgrades: Final = upgrades
         """The versions of its items; None where they have none."""
-        self.as_read: Callable[[BaseModel], WireItem] = lambda _: {}
-        """Gives the item of an instance that was read, as it would be stored then; ``define`` sets it."""
+        self.as_read: Callable[[BaseModel], Callable[[str], Mapping[str, str]]] = lambda _: lambda _: {}
+        """Gives the times without a zone that an instance was read with, by the attribute they are in: the text that
+        this library writes -> the text that is stored. ``define`` sets it."""
         self._marker: WireItem = {**(marker or {}), **({} if upgrades is None else upgrades.marker)}
         self._writes_older = upgrades is not None and upgrades.writes_older
         self._told_by = told_by
@@ -164,24 +165,37 @@ class ItemCodec(Generic[M]):
         """
         return self._encoded_in_python(item, {**item.__dict__, **changes} if changes else item.__dict__)[0]
 
-    def encoded(self, item: M, changes: Mapping[str, Any] | None = None) -> Encoded:
-        """Return an instance as JSON, ready to be stored, in the version that is written; see ``encode``."""
+    def encoded(self, item: M, changes: Mapping[str, Any] | None = None, *, as_read: bool = False) -> Encoded:
+        """Return an instance as JSON, ready to be stored, in the version that is written; see ``encode``.
+
+        Times without a zone that a field for times with a zone was read with are written as they are stored.
+
+        Args:
+            item: the instance.
+            changes: field name -> value that is stored in place of the instance's own.
+            as_read: whether the times of fields for times without a zone are written so as well.
+        """
         values = {**item.__dict__, **changes} if changes else item.__dict__
-        if self._native is not None and (found := self._native(values)) is not None:
+        if self._native is not None and not as_read and (found := self._native(values)) is not None:
             return found
-        encoded = self._encoded_in_python(item, values)
+        encoded = self._encoded_in_python(item, values, spelled=True, as_read=as_read)
         if self.upgrades is None or not self._writes_older:
             return encoded
         written = self.upgrades.downgraded(encoded[0])
         return written, compact(item_json(written, self._name)), None
 
-    def _encoded_in_python(self, item: M, values: Mapping[str, Any]) -> tuple[WireItem, bytes, None]:
+    def _encoded_in_python(
+        self, item: M, values: Mapping[str, Any], *, spelled: bool = False, as_read: bool = False
+    ) -> tuple[WireItem, bytes, None]:
+        stored: WireItem = {}
         try:
             stored = self.encoders.encode(values)
         except EncodeError:
             if not is_whole(item) or any(field.is_stored and field.name not in values for field in self._fields):
                 raise
-            stored = self.encoders.with_zoneless(values, self._texts_as_read(item))
+            as_read = True
+        if as_read:
+            stored = self.encoders.with_zoneless(values, self._texts_as_read(item, spelled=spelled))
         if self._marker:
             stored = {**self._marker, **stored}
         if self.shards.of:
@@ -191,10 +205,20 @@ class ItemCodec(Generic[M]):
             stored.update(self.encode_extras(item))
         return stored, compact(item_json(stored, self._name, shallow=self._shallow)), None
 
-    def _texts_as_read(self, item: BaseModel) -> Callable[[str], Container[str]]:
-        """Return what gives of an attribute the texts in it, as the item of an instance was stored."""
-        stored = self.as_read(item)
-        return lambda name: frozenset(_texts_in(stored.get(name, {})))
+    def _texts_as_read(self, item: BaseModel, *, spelled: bool = False) -> Callable[[str], Callable[[str], str | None]]:
+        """Return what gives the times without a zone that an instance was read with, for ``with_zoneless``.
+
+        Args:
+            item: the instance.
+            spelled: whether they are spelled as they are stored, and not as this library writes them.
+        """
+        texts = self.as_read(item)
+
+        def of(name: str) -> Callable[[str], str | None]:
+            known = texts(name)
+            return known.get if spelled else lambda text: text if text in known else None
+
+        return of
 
     def check_keys(self, stored: WireItem) -> None:
         """Check those of an item's attributes that are part of a key of the table or of an index.
@@ -411,28 +435,8 @@ class ItemCodec(Generic[M]):
         )
 
 
-def _texts_in(stored: Any) -> Iterator[str]:
-    """Yield the texts in an attribute value, keys of maps among them."""
-    if isinstance(stored, str):
-        yield stored
-    elif isinstance(stored, list):
-        for each in cast("list[object]", stored):
-            yield from _texts_in(each)
-    elif isinstance(stored, dict):
-        for name, each in cast("dict[str, Any]", stored).items():
-            yield name
-            yield from _texts_in(each)
-
-
-class _AnyText:
-    """Contains every text."""
-
-    def __contains__(self, text: object) -> bool:
-        return True
-
-
-def _any_text(_name: str) -> Container[str]:
-    return _AnyText()
+def _any_text(_name: str) -> Callable[[str], str | None]:
+    return lambda text: text
 
 
 def _list_of(model: type[Any]) -> Any:

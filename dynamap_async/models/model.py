@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack, dataclass_transform
 
@@ -99,10 +99,10 @@ def _codec_of(model: type[Any]) -> ItemCodec[Any]:
     return definition_of(model).items
 
 
-def _as_read(item: BaseModel) -> WireItem:
-    from dynamap_async.models.stored_values import known  # for times without a zone only
+def _as_read(item: BaseModel) -> Callable[[str], Mapping[str, str]]:
+    from dynamap_async.models.stored_values import zoneless_as_read  # for times without a zone only
 
-    return known(item, definition_of(type(item))).item
+    return zoneless_as_read(item, definition_of(type(item)))
 
 
 def _complete(model: type[Any]) -> None:

@@ -35,14 +35,14 @@ from dynamap_async.native import JSON_ITEM, json_of
 from dynamap_async.wire import WireItem
 
 if TYPE_CHECKING:
-    from dynamap_async.models.keys.spelling import KeySpelling
+    from dynamap_async.models.spelling import Spelling
 
 SLOTS: Final = ("__dynamap_values__", "__dynamap_parts__", "__dynamap_unvalidated__")
 """Where an instance keeps its state, out of reach of Pydantic.
 
 The first two are what was stored: fixed values, or all as JSON text; and the others. The third names the fields that
 were assigned since they were validated. Only the third is looked at before a put, so a part of an item is marked there,
-and an item whose stored key the library would spell otherwise.
+and an item of which the library would spell the stored key, or a time without a zone, otherwise.
 """
 
 
@@ -64,7 +64,8 @@ class _Mark(Enum):
 
 
 RESPELLED: Final[frozenset[Any]] = frozenset((_Mark.RESPELLED,))
-"""Stands among the names of unvalidated fields where the key is stored in another form than the library writes."""
+"""Stands among the names of unvalidated fields where the key, or a time without a zone, is stored in another form than
+the library writes."""
 
 
 class Snapshots:
@@ -95,6 +96,7 @@ class Snapshots:
         self.shared: tuple[FieldPlan, ...] = tuple(field for field in fields if field.mutability is Mutability.SHARED)
         """The fields whose stored values are kept."""
         self._model: Final = model
+        self._fields: Final = fields
         self._key: Final = key
         self.key_places: tuple[tuple[str, int], ...] = tuple(
             (field.name, self.fixed.index(field.name)) for field in key if field.name in self.fixed
@@ -105,10 +107,10 @@ class Snapshots:
         self._get_own = _getter(self.own)
 
     @cached_property
-    def _spelling(self) -> KeySpelling | None:
-        from dynamap_async.models.keys.spelling import key_spelling  # for models whose items are read
+    def _spelling(self) -> Spelling | None:
+        from dynamap_async.models.spelling import spelling_of  # for models whose items are read
 
-        return key_spelling(self._model, self._key)
+        return spelling_of(self._model, self._fields, self._key)
 
     def take(
         self, page: Sequence[BaseModel], values: Sequence[dict[str, Any]], items: Sequence[WireItem], *, whole: bool
@@ -132,9 +134,7 @@ class Snapshots:
                 _each(self._set_values, page, _by_name(attributes, self.fixed))
             if (self.own or self.shared) and not (self._keeps_json and self._take_json(page, items)):
                 self._take_parts(page, values, items)
-        spelling = self._spelling
-        if spelling is not None and not spelling.is_usual(values):
-            self._note_keys(spelling, page, items)
+        self._note_spelling(page, values, items)
 
     def _take_parts(
         self, page: Sequence[BaseModel], values: Sequence[dict[str, Any]], items: Sequence[WireItem]
@@ -149,9 +149,14 @@ class Snapshots:
             except KeyError:  # an attribute is absent
                 _each(self._set_parts, page, _by_name(values, self.own))
 
-    def _note_keys(self, spelling: KeySpelling, page: Sequence[BaseModel], items: Sequence[WireItem]) -> None:
-        """Record as they are stored the items whose keys the library would spell otherwise."""
-        for at in spelling.others(page, items):
+    def _note_spelling(
+        self, page: Sequence[BaseModel], values: Sequence[dict[str, Any]], items: Sequence[WireItem]
+    ) -> None:
+        """Record as they are stored the items of which the library would spell something otherwise."""
+        spelling = self._spelling
+        if spelling is None:
+            return
+        for at in spelling.others(page, values, items):
             remember(page[at], items[at])
             self._set_unvalidated(page[at], RESPELLED)
 
@@ -179,9 +184,7 @@ class Snapshots:
             items: the stored items.
         """
         _each(self._set_values, page, map(_compacted, items))
-        spelling = self._spelling
-        if spelling is not None and not spelling.is_usual(values):
-            self._note_keys(spelling, page, items)
+        self._note_spelling(page, values, items)
 
     def _take_one(self, item: BaseModel, values: dict[str, Any], stored: Any) -> bool:
         """Record one instance; return False if it is not like most. It costs a third of a page of one."""

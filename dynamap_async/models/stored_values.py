@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias, cast
@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 import orjson
 from pydantic import BaseModel
 
+from dynamap_async.codec import instant_text, parse_instant
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.models.definition import Definition
 from dynamap_async.models.items import Encoded
@@ -42,6 +43,8 @@ class Known(NamedTuple):
     """The stored item itself where it is of an older version: ``item`` and ``raw`` are then what it was upgraded to."""
     as_written: Callable[[WireItem], WireItem] = dict
     """Returns such an item of the present version in the version that is written."""
+    decoded: Mapping[str, Any] = {}
+    """Attribute -> what Pydantic made its value of, where that is known instead of its very stored form."""
 
     @property
     def stored(self) -> WireItem:
@@ -229,15 +232,57 @@ def _known_of_parts(definition: Definition[Any], values: Sequence[Any], parts: S
     else:
         own = present(snapshots.own, parts[: len(snapshots.own)])
         shared = present(stored_shared, parts[len(snapshots.own) :])
+    decoded = {definition.fields[name].stored: own[name] for name in snapshots.own if name in own}
     names = {*snapshots.own, *(field.name for field in snapshots.shared)}
     if not names:
         return Known(codec.encode_values(fixed), {})
     try:
         before = codec.validated({**codec.values(shared), **fixed, **own})
     except Exception:  # noqa: BLE001 - the model's validators take no valid instance: all parts count as changed
-        return Known(codec.encode_values(fixed), shared)
+        return Known(codec.encode_values(fixed), shared, decoded=decoded)
     held = {name: value for name, value in before.__dict__.items() if name in names}
-    return Known(codec.encode_values({**fixed, **held}), shared)
+    return Known(codec.encode_values({**fixed, **held}), shared, decoded=decoded)
+
+
+def zoneless_as_read(item: BaseModel, definition: Definition[Any]) -> Callable[[str], Mapping[str, str]]:
+    """Return a function: attribute -> its times without a zone, as an instance was read with them.
+
+    They are given as the text that this library writes -> the text that is stored, wherever they are in the attribute.
+
+    Args:
+        item: the instance.
+        definition: its model.
+    """
+    before = known(item, definition)
+
+    def texts_of(name: str) -> Mapping[str, str]:
+        stored = before.raw.get(name, before.decoded.get(name))
+        texts = {own: text for text in _texts_in(stored) if (own := _zoneless(text)) is not None}
+        return {**{text: text for text in _texts_in(before.item.get(name))}, **texts}
+
+    return texts_of
+
+
+def _zoneless(text: str) -> str | None:
+    """Return the text that this library writes for the time without a zone that is stored as a text; None of others."""
+    try:
+        time = parse_instant(text)
+    except ValueError:
+        return None
+    return instant_text(time) if time.tzinfo is None else None
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in an attribute value or in a decoded one, keys of maps among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, each in cast("dict[str, Any]", value).items():
+            yield from _texts_in(name)
+            yield from _texts_in(each)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in cast("Iterable[object]", value):
+            yield from _texts_in(each)
 
 
 def key_of_item(item: BaseModel, definition: Definition[Any]) -> WireKey:
@@ -267,17 +312,20 @@ def key_of_item(item: BaseModel, definition: Definition[Any]) -> WireKey:
     return definition.key_of(item) if stored is None else stored
 
 
-def stored_as_read(item: BaseModel, definition: Definition[Any], encoded: Encoded) -> Encoded:
-    """Return an encoded item with its key as it is stored, unless the instance was given another one since.
+def stored_as_read(item: BaseModel, definition: Definition[Any], changes: Mapping[str, Any] | None = None) -> Encoded:
+    """Return an instance as JSON, with its key and its times without a zone as they are stored.
+
+    What the instance was given since is spelled as the library does.
 
     Args:
-        item: an instance that was read or written, with a key that the library spells otherwise.
+        item: an instance that was read or written, of which the library spells something otherwise.
         definition: its model.
-        encoded: the item, as the library spells it.
+        changes: field name -> value that is stored in place of the instance's own.
     """
+    encoded = definition.items.encoded(item, changes, as_read=True)
     state = state_of(item)
     stored = _stored_key(state, definition)
-    if stored is None or _changed_keys(item, state, definition):
+    if stored is None or stored.items() <= encoded[0].items() or _changed_keys(item, state, definition):
         return encoded
     text = compact(orjson.dumps({**orjson.loads(encoded[1]), **stored}))
     return {**encoded[0], **stored}, text, None

@@ -175,8 +175,8 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         self._expected = None if definition.version is None else carried_version(self._item, definition)
         adds = self._number or definition.assigned or self._expected is not None
         self._stamps = stamped(self._item, definition, self._number) if adds else {}
-        encoded = definition.items.encoded(self._item, self._stamps)
-        wire, self._json, self._size = stored_as_read(self._item, definition, encoded) if respelled else encoded
+        encoded = partial(stored_as_read, definition=definition) if respelled else definition.items.encoded
+        wire, self._json, self._size = encoded(self._item, changes=self._stamps)
         self._wire, self._key = None, definition.plain_keys.of(wire)
 
     def _guards(self, context: Context) -> tuple[Condition, ...]:

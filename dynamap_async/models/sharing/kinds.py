@@ -193,9 +193,9 @@ class FamilyCodec(ItemCodec[M], Generic[M]):
         self._kinds.check(stored, own=True)
         return stored
 
-    def encoded(self, item: M, changes: Mapping[str, Any] | None = None) -> Encoded:
+    def encoded(self, item: M, changes: Mapping[str, Any] | None = None, *, as_read: bool = False) -> Encoded:
         """Return an instance as JSON, with its kind; errors are those of ``ItemCodec``."""
-        encoded = super().encoded(item, changes)
+        encoded = super().encoded(item, changes, as_read=as_read)
         self._kinds.check(encoded[0], own=True)
         return encoded
 

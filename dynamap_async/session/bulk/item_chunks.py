@@ -117,9 +117,7 @@ class PlainPuts(PlainWrites):
     def part(self, subject: Any) -> PlainWrite:
         """Return the write of an instance, encoded now."""
         respelled = self._validate(subject, "written")
-        stored, text, size = encoded = self._encoded(subject)
-        if respelled:
-            stored, text, size = stored_as_read(subject, self.definition, encoded)
+        stored, text, size = stored_as_read(subject, self.definition) if respelled else self._encoded(subject)
         return PlainWrite(self, subject, self.keys.identity(self.table, stored), text, size)
 
     def operation(self, write: PlainWrite) -> Put[Any]:

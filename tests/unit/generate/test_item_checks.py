@@ -1,8 +1,10 @@
 """Checks of models against items: each way in which they can part is named, with the key of an example."""
 
 from datetime import UTC, datetime
+from typing import Annotated
 
 import pytest
+from pydantic import AfterValidator
 
 from dynamap_async import Attr, Model, PartitionKey, SortKey, StoredItem, Table, TimeToLive, attr, template, upgrade
 from dynamap_async.generate import check_items
@@ -82,6 +84,16 @@ def test_other_forms_that_are_declared_are_no_difference():
     assert check_items([Reading], [{"id": {"S": form}, "size": {form: "7"}} for form in "NS"]) == ()
     [found] = check_items([Reading], [{"id": {"S": "a"}, "size": {"S": "seven"}}])
     assert found.line(values=True).startswith("Reading.size: does not fit")
+
+
+class Coded(Model, table="codes-of-checks"):
+    id: PartitionKey[str]
+    code: Attr[Annotated[str | int, AfterValidator(str)]]
+
+
+def test_a_number_that_becomes_a_text_is_said_to_take_another_form():
+    [found] = check_items([Coded], [{"id": {"S": "a"}, "code": {"N": "5"}}])
+    assert found.line(values=True).startswith("Coded.code: is written back in another form than it is stored")
 
 
 class Login(Model, table="logins-of-checks"):

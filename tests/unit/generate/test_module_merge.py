@@ -152,6 +152,12 @@ def test_stored_name_in_a_constant_of_the_module_is_read():
     assert merge_models(places(city={"S": "Oslo"}), text).added == ()
 
 
+def test_annotation_that_is_no_python_leaves_its_field_as_it_is():
+    text = PLACE.replace("[str]\n", "[str]\n    city: 'Attr[['\n")
+    merged = merge_models(places(city={"S": "Oslo"}), text)
+    assert (merged.after, merged.added) == (text, ())
+
+
 def test_stored_name_that_is_no_text_leaves_the_class_alone():
     text = PLACE.replace("[str]\n", "[str]\n    town: Attr[str] = attr(name=NAMES[0])\n")
     merged = merge_models(places(city={"S": "Oslo"}), text)

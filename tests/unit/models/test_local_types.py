@@ -122,3 +122,16 @@ def test_class_of_another_function_that_names_only_itself_is_found(read_back) ->
 
     item = Tree(id="1", root=Kind([Kind([])]))
     assert read_back(item) == item
+
+
+def test_generic_types_with_a_name_of_the_same_function_are_found(read_back) -> None:
+    Numbers = list[int]  # noqa: N806 - a name for a type
+
+    class Row(NamedTuple):
+        numbers: Numbers
+
+    class Table(Model, table="tables"):
+        id: PartitionKey[str]
+        row: Attr[Row]
+
+    assert read_back(Table(id="a", row=Row([1, 2]))).row == Row([1, 2])

@@ -13,7 +13,7 @@ from functools import partial
 import orjson
 import pytest
 
-from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, Query, Scan, SortKey, attr
+from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, Query, Scan, SortKey, Table, attr
 from dynamap_async.errors import CursorError, OperationError
 from dynamap_async.planning import Context, TableNames
 from dynamap_async.planning.cursors import decode_cursor, decode_positions, encode_cursor, encode_positions
@@ -488,3 +488,37 @@ def test_a_select_fetches_the_keys_that_cursors_are_made_of():
 
     plan = reading(Query(Card).where(Card.city == "x").select(Card.at)).plan
     assert set(plan.body["ExpressionAttributeNames"].values()) == {"pk", "sk", "gsi1pk"}
+
+
+SHARED = Table("shared-of-cursors", partition_key="user", sort_key="number", discriminator="kind")
+
+
+class One(Model, table=SHARED, kind="one"):
+    user: PartitionKey[str]
+    number: SortKey[str]
+
+
+class Other(Model, table=SHARED, kind="other"):
+    user: PartitionKey[str]
+    number: SortKey[str]
+
+
+def test_a_cursor_of_one_model_is_refused_by_another_of_a_shared_table():
+    cursor = cursor_of(Query(One).where(One.user == "a"), {"user": {"S": "a"}, "number": {"S": "5"}})
+    with pytest.raises(CursorError):
+        reading(Query(Other).where(Other.user == "a"), cursor)
+
+
+def test_a_cursor_outlives_another_name_of_its_model():
+    class Before(Model, table="renamed"):
+        id: PartitionKey[str]
+        number: SortKey[int]
+
+    position = {"id": {"S": "a"}, "number": {"N": "5"}}
+    cursor = cursor_of(Query(Before).where(Before.id == "a"), position)
+
+    class After(Model, table="renamed"):
+        id: PartitionKey[str]
+        number: SortKey[int]
+
+    assert reading(Query(After).where(After.id == "a"), cursor).start == position

@@ -195,6 +195,8 @@ def _told(engine: "Engine", tables: Sequence[str], stored: Sequence[str], place:
 
     is_native = isinstance(engine, NativeEngine)
     yield f"The {'native' if is_native else 'embedded'} engine listens on {engine.endpoint_url}"
+    if is_native:
+        yield "  begins_with on sort keys that are text takes capitals for small letters, which DynamoDB does not"
     yield f"  tables  {', '.join(tables) or 'none: name the module of your models with --models'}"
     if stored:
         yield f"  seeded  {', '.join(stored)}"

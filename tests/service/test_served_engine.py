@@ -193,6 +193,12 @@ def test_engine_without_models_runs_and_says_how_to_name_them(folder):
         assert "tables  none: name the module of your models with --models\n" in told
 
 
+def test_native_engine_says_what_begins_with_finds_for_other_clients(folder, native_executable):
+    command = [*DYNAMAP, "local", "--port", "0", "--engine", "native"]
+    with started(command, folder, "Ctrl-C stops it", DYNAMAP_NATIVE_ENGINE=native_executable) as (_, told):
+        assert "begins_with on sort keys that are text takes capitals for small letters" in told
+
+
 def test_port_that_is_taken_is_one_line_with_the_remedy(folder):
     with LocalEngine() as engine:
         port = engine.endpoint_url.rpartition(":")[2]

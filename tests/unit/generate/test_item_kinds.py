@@ -37,6 +37,15 @@ def test_marker_of_a_known_name_tells_kinds(kinds):
     assert [(each.kind, len(each.items)) for each in found.kinds] == [("customer", 4), ("order", 3)]
 
 
+def test_marker_that_one_item_of_ten_lacks_tells_kinds(kinds):
+    found = kinds(
+        *(item(f"{n}", "0", type="customer", name="x") for n in range(5)),
+        *(item(f"{n}", f"1{n}", type="order", total="x") for n in range(4)),
+        item("9", "2", other="x"),
+    )
+    assert found.discriminator == "type"
+
+
 def test_attribute_that_predicts_nothing_tells_no_kinds(kinds):
     found = kinds(*(item(f"{n}", "0", type="ab"[n % 2], name="x") for n in range(20)))
     assert found.discriminator is None

@@ -196,6 +196,10 @@ WRONG = {
         "each partition, but id has.*id",
     ),
     "a version": ({"n": (Version[int], attr(on_update=int))}, "the session gives a Version its numbers"),
+    "a frozen field": (
+        {"n": (Attr[str], attr(on_update=str, frozen=True))},
+        "frozen=True, and it changes with each write",
+    ),
 }
 
 

@@ -151,6 +151,11 @@ PLANNED: dict[str, tuple[Any, list[str], list[str]]] = {
         ["pk == 'country:GB'", "sk.between('London#Bow#000005', 'London#Bow#000009')"],
         [],
     ),
+    "the open one of two equal bounds": (
+        Query(Path).where(Path.drive == "c", Path.folder == "a", Path.name >= "b", Path.name > "b"),
+        ["drive == 'c'", "sk.between('a//b\\x00', 'a/0')"],
+        [],
+    ),
     "the tighter of two bounds": (
         Query(Store).where(
             S.country == "GB", S.region == "London", S.city == "Bow", S.number.between(1, 9), S.number >= 5

@@ -284,12 +284,17 @@ class Admission:
         """
         if not self._policy.enabled:
             return
-        tickets = _tickets(carried)
-        units, supposed = (spent_units(spent), None) if spent else (None, self._supposed(carried))
+        if len(carried) > 1:
+            tickets, attempts = _tickets(carried), _number(carried)
+        else:  # as most are, without a call for it (benchmarks: get_one)
+            call = carried[0]
+            tickets, attempts = [] if call.ticket is None else [call.ticket], call.parts
+        units = spent_units(spent) if spent else None
+        supposed = None if spent or not self.governor.buckets else self._supposed(carried)
         if not (units or supposed or tickets):
             return
         now = asyncio.get_running_loop().time()
-        self.governor.record_spent(tickets, units, _number(carried), now, supposed)
+        self.governor.record_spent(tickets, units, attempts, now, supposed)
         self._follow(now)
 
     def is_free(self, request: Request, call: Call | None = None) -> bool:

@@ -1,0 +1,158 @@
+"""Keys as requests have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from dynamap_async.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
+from dynamap_async.simulated.errors import Refused, invalid, invalid_value
+from dynamap_async.simulated.store import Index, Part, Place, Position, Table
+from dynamap_async.simulated.values import Item, Value, admit, key_bytes
+
+_MISMATCH = "The provided key element does not match the schema"
+_EMPTY = {
+    "S": "The AttributeValue for a key attribute cannot contain an empty string value.",
+    "B": "The AttributeValue for a key attribute cannot contain an empty binary value.",
+}
+
+
+def _is_empty(value: Value) -> str | None:
+    [(tag, content)] = value.items()
+    return tag if content == "" and tag in _EMPTY else None
+
+
+def refuse_empty(name: str, value: Value) -> None:
+    """Refuse an empty text or binary value of a key.
+
+    Raises:
+        Refused: it is empty.
+    """
+    if tag := _is_empty(value):
+        raise invalid(f"One or more parameter values are not valid. {_EMPTY[tag]} Key: {name}")
+
+
+def position_of_key(place: Place, key: Any) -> Position:
+    """Return where the item of a key stands.
+
+    Args:
+        place: the table.
+        key: as the request has it; its numbers get their one spelling.
+
+    Raises:
+        Refused: it is no key of this table.
+    """
+    given: Item = key
+    if len(given) != len(place.parts):
+        raise invalid(_MISMATCH)
+    for part in place.parts:
+        value = given.get(part.name)
+        if value is None:
+            raise invalid(_MISMATCH)
+        admit(value)
+        if part.type not in value:
+            raise invalid(_MISMATCH)
+        refuse_empty(part.name, value)
+    _sizes(place, given)
+    return place.position(given)
+
+
+def position_of_item(table: Table, item: Item) -> Position:
+    """Return where an item stands that is to be stored.
+
+    Args:
+        table: the table.
+        item: with admitted values.
+
+    Raises:
+        Refused: it has not this table's key.
+    """
+    for part in table.parts:
+        value = item.get(part.name)
+        if value is None:
+            raise invalid_value(f"Missing the key {part.name} in the item")
+        if part.type not in value:
+            [actual] = value
+            raise invalid_value(f"Type mismatch for key {part.name} expected: {part.type} actual: {actual}")
+        refuse_empty(part.name, value)
+    _sizes(table, item)
+    return table.position(item)
+
+
+def _sizes(place: Place, item: Item) -> None:
+    if _long(place.hash, item, PARTITION_KEY_BYTES):
+        raise invalid_value(f"Size of hashkey has exceeded the maximum size limit of{PARTITION_KEY_BYTES} bytes")
+    if _long(place.range, item, SORT_KEY_BYTES):
+        raise invalid_value(f"Aggregated size of all range keys has exceeded the size limit of {SORT_KEY_BYTES} bytes")
+
+
+def _long(parts: Iterable[Part], item: Item, most: int) -> bool:
+    size = 0
+    for part in parts:
+        value = item[part.name]
+        if part.type == "S":
+            text = value["S"]
+            if len(text) * 4 <= most:  # as most are
+                continue
+            size += len(text.encode())
+        elif part.type == "B":
+            size += len(key_bytes(value))
+    return size > most
+
+
+def admit_index_keys(indexes: Iterable[Index], item: Item) -> None:
+    """Check what an item has in the place of keys of indexes.
+
+    Raises:
+        Refused: a value of another type, an empty or a long one.
+    """
+    for index in indexes:
+        for part in index.parts:
+            value = item.get(part.name)
+            if value is None:
+                continue
+            if part.type not in value:
+                [actual] = value
+                raise invalid_value(
+                    f"Type mismatch for Index Key {part.name} Expected: {part.type} Actual: {actual} "
+                    f"IndexName: {index.name}"
+                )
+            if tag := _is_empty(value):
+                raise invalid(
+                    "One or more parameter values are not valid. A value specified for a secondary index key is not "
+                    f"supported. {_EMPTY[tag]} IndexName: {index.name}, IndexKey: {part.name}"
+                )
+        if all(part.name in item for part in index.parts):
+            _sizes(index, item)
+
+
+def key_of(table: Table, item: Item) -> Item:
+    """Return the attributes of the table's key."""
+    return {part.name: item[part.name] for part in table.parts}
+
+
+def start_position(table: Table, index: Index | None, key: Any) -> Position:
+    """Return the position after which a page begins.
+
+    Args:
+        table: the table.
+        index: the index that is read, if it is one.
+        key: the request's ExclusiveStartKey.
+
+    Raises:
+        Refused: it is no key of what is read.
+    """
+    names = {part.name: part.type for part in (*table.parts, *(index.parts if index else ()))}
+    if len(key) != len(names):
+        if index is not None:
+            raise invalid("The provided starting key is invalid")
+        raise invalid("Exclusive Start Key must have same size as table's key schema")
+    for name, value in key.items():
+        try:
+            admit(value)
+        except Refused as refused:
+            raise invalid(f"The provided starting key is invalid: {refused.message}") from None
+        if names.get(name) not in value:
+            raise invalid(f"The provided starting key is invalid: {_MISMATCH}")
+    place = table.position(key)
+    return index.position(key) + place if index else place

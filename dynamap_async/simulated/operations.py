@@ -1,0 +1,60 @@
+"""The operations that the simulated service knows: the form of each request, and what carries it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from dynamap_async.simulated import control, items, partiql, reads, settings, streams, transactions
+from dynamap_async.simulated.constraints import Structure
+from dynamap_async.simulated.service import Service
+
+Operation: TypeAlias = Callable[[Service, dict[str, Any]], dict[str, Any]]
+
+OPERATIONS: Final[Mapping[str, tuple[Structure, Operation]]] = {
+    "PutItem": (items.PUT_ITEM, items.put_item),
+    "GetItem": (items.GET_ITEM, items.get_item),
+    "UpdateItem": (items.UPDATE_ITEM, items.update_item),
+    "DeleteItem": (items.DELETE_ITEM, items.delete_item),
+    "BatchGetItem": (items.BATCH_GET_ITEM, items.batch_get_item),
+    "BatchWriteItem": (items.BATCH_WRITE_ITEM, items.batch_write_item),
+    "Query": (reads.QUERY, reads.query),
+    "Scan": (reads.SCAN, reads.scan),
+    "TransactWriteItems": (transactions.TRANSACT_WRITE_ITEMS, transactions.transact_write_items),
+    "TransactGetItems": (transactions.TRANSACT_GET_ITEMS, transactions.transact_get_items),
+    "ExecuteStatement": (partiql.EXECUTE_STATEMENT, partiql.execute_statement),
+    "BatchExecuteStatement": (partiql.BATCH_EXECUTE_STATEMENT, partiql.batch_execute_statement),
+    "ExecuteTransaction": (partiql.EXECUTE_TRANSACTION, partiql.execute_transaction),
+    "CreateTable": (control.CREATE_TABLE, control.create_table),
+    "DescribeTable": (control.DESCRIBE_TABLE, control.describe_table),
+    "UpdateTable": (control.UPDATE_TABLE, control.update_table),
+    "DeleteTable": (control.DELETE_TABLE, control.delete_table),
+    "ListTables": (control.LIST_TABLES, control.list_tables),
+    "DescribeLimits": (control.DESCRIBE_LIMITS, control.describe_limits),
+    "DescribeEndpoints": (control.DESCRIBE_ENDPOINTS, control.describe_endpoints),
+    "DescribeTimeToLive": (settings.DESCRIBE_TIME_TO_LIVE, settings.describe_time_to_live),
+    "UpdateTimeToLive": (settings.UPDATE_TIME_TO_LIVE, settings.update_time_to_live),
+    "TagResource": (settings.TAG_RESOURCE, settings.tag_resource),
+    "UntagResource": (settings.UNTAG_RESOURCE, settings.untag_resource),
+    "ListTagsOfResource": (settings.LIST_TAGS_OF_RESOURCE, settings.list_tags_of_resource),
+    "DescribeContinuousBackups": (settings.DESCRIBE_CONTINUOUS_BACKUPS, settings.describe_continuous_backups),
+    "UpdateContinuousBackups": (settings.UPDATE_CONTINUOUS_BACKUPS, settings.update_continuous_backups),
+    "CreateBackup": (settings.CREATE_BACKUP, settings.create_backup),
+    "DescribeBackup": (settings.DESCRIBE_BACKUP, settings.describe_backup),
+    "DeleteBackup": (settings.DELETE_BACKUP, settings.delete_backup),
+    "ListBackups": (settings.LIST_BACKUPS, settings.list_backups),
+    "RestoreTableFromBackup": (settings.RESTORE_TABLE_FROM_BACKUP, settings.restore_table_from_backup),
+    "RestoreTableToPointInTime": (settings.RESTORE_TABLE_TO_POINT_IN_TIME, settings.restore_table_to_point_in_time),
+    "PutResourcePolicy": (settings.PUT_RESOURCE_POLICY, settings.put_resource_policy),
+    "GetResourcePolicy": (settings.GET_RESOURCE_POLICY, settings.get_resource_policy),
+    "DeleteResourcePolicy": (settings.DELETE_RESOURCE_POLICY, settings.delete_resource_policy),
+    "DescribeKinesisStreamingDestination": (
+        settings.DESCRIBE_KINESIS,
+        settings.describe_kinesis_streaming_destination,
+    ),
+    "ListContributorInsights": (settings.LIST_CONTRIBUTOR_INSIGHTS, settings.list_contributor_insights),
+    "ListStreams": (streams.LIST_STREAMS, streams.list_streams),
+    "DescribeStream": (streams.DESCRIBE_STREAM, streams.describe_stream),
+    "GetShardIterator": (streams.GET_SHARD_ITERATOR, streams.get_shard_iterator),
+    "GetRecords": (streams.GET_RECORDS, streams.get_records),
+}

@@ -1,0 +1,433 @@
+"""What belongs to a table besides its items: time to live, tags, backups, and a policy."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from dynamap_async.limits import RECOVERY_DAYS
+from dynamap_async.simulated import wire
+from dynamap_async.simulated.constraints import Structure, anything, choice, flag, listing, number, text
+from dynamap_async.simulated.control import description, fill_settings, new_table
+from dynamap_async.simulated.errors import Refused, invalid, invalid_value
+from dynamap_async.simulated.shapes import NAME, TABLE_NAME
+from dynamap_async.simulated.store import Table
+from dynamap_async.simulated.values import Item, admit_item
+
+if TYPE_CHECKING:
+    from dynamap_async.simulated.service import Service
+
+_TABLE = {"TableName!": TABLE_NAME}
+_ARN = text(1, 1283)
+_BACKUP_ARN = text(37, 1024)
+DESCRIBE_TIME_TO_LIVE = Structure(_TABLE)
+UPDATE_TIME_TO_LIVE = Structure(
+    {
+        **_TABLE,
+        "TimeToLiveSpecification!": Structure({"Enabled!": flag, "AttributeName!": text(1, 255)}),
+    }
+)
+TAG_RESOURCE = Structure(
+    {
+        "ResourceArn!": _ARN,
+        "Tags!": listing(Structure({"Key!": text(1, 128), "Value!": text(0, 256)})),
+    }
+)
+UNTAG_RESOURCE = Structure({"ResourceArn!": _ARN, "TagKeys!": listing(text(1, 128))})
+LIST_TAGS_OF_RESOURCE = Structure({"ResourceArn!": _ARN, "NextToken": text()})
+DESCRIBE_CONTINUOUS_BACKUPS = Structure(_TABLE)
+UPDATE_CONTINUOUS_BACKUPS = Structure(
+    {
+        **_TABLE,
+        "PointInTimeRecoverySpecification!": Structure(
+            {
+                "PointInTimeRecoveryEnabled!": flag,
+                "RecoveryPeriodInDays": number(1, RECOVERY_DAYS),
+            }
+        ),
+    }
+)
+CREATE_BACKUP = Structure({**_TABLE, "BackupName!": text(3, 255, NAME)})
+DESCRIBE_BACKUP = Structure({"BackupArn!": _BACKUP_ARN})
+DELETE_BACKUP = DESCRIBE_BACKUP
+LIST_BACKUPS = Structure(
+    {
+        "TableName": TABLE_NAME,
+        "Limit": number(1, 100),
+        "TimeRangeLowerBound": anything,
+        "TimeRangeUpperBound": anything,
+        "ExclusiveStartBackupArn": _BACKUP_ARN,
+        "BackupType": choice("USER", "SYSTEM", "AWS_BACKUP", "ALL"),
+    }
+)
+_OVERRIDES = {
+    "BillingModeOverride": choice("PROVISIONED", "PAY_PER_REQUEST"),
+    "GlobalSecondaryIndexOverride": anything,
+    "LocalSecondaryIndexOverride": anything,
+    "ProvisionedThroughputOverride": anything,
+    "OnDemandThroughputOverride": anything,
+    "SSESpecificationOverride": anything,
+}
+RESTORE_TABLE_FROM_BACKUP = Structure(
+    {
+        "TargetTableName!": text(3, 255, NAME),
+        "BackupArn!": _BACKUP_ARN,
+        **_OVERRIDES,
+    }
+)
+RESTORE_TABLE_TO_POINT_IN_TIME = Structure(
+    {
+        "SourceTableName": TABLE_NAME,
+        "SourceTableArn": text(1, 1024),
+        "TargetTableName!": text(3, 255, NAME),
+        "UseLatestRestorableTime": flag,
+        "RestoreDateTime": anything,
+        **_OVERRIDES,
+    }
+)
+PUT_RESOURCE_POLICY = Structure(
+    {
+        "ResourceArn!": _ARN,
+        "Policy!": text(),
+        "ExpectedRevisionId": text(1, 255),
+        "ConfirmRemoveSelfResourceAccess": flag,
+    }
+)
+GET_RESOURCE_POLICY = Structure({"ResourceArn!": _ARN})
+DELETE_RESOURCE_POLICY = Structure({"ResourceArn!": _ARN, "ExpectedRevisionId": text(1, 255)})
+DESCRIBE_KINESIS = Structure(_TABLE)
+LIST_CONTRIBUTOR_INSIGHTS = Structure({"TableName": TABLE_NAME, "NextToken": text(), "MaxResults": number()})
+
+
+def describe_time_to_live(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out DescribeTimeToLive."""
+    name = service.described(body["TableName"]).settings.get("TimeToLive")
+    status = (
+        {"TimeToLiveStatus": "DISABLED"} if name is None else {"TimeToLiveStatus": "ENABLED", "AttributeName": name}
+    )
+    return {"TimeToLiveDescription": status}
+
+
+def update_time_to_live(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out UpdateTimeToLive."""
+    settings = service.described(body["TableName"]).settings
+    asked = body["TimeToLiveSpecification"]
+    before = settings.get("TimeToLive")
+    if asked["Enabled"]:
+        if before == asked["AttributeName"]:
+            raise invalid("TimeToLive is already enabled")
+        if before is not None:
+            raise invalid(f"TimeToLive is active on a different AttributeName: current AttributeName is {before}")
+        settings["TimeToLive"] = asked["AttributeName"]
+    else:
+        if before is None:
+            raise invalid("TimeToLive is already disabled")
+        if before != asked["AttributeName"]:
+            raise invalid(f"TimeToLive is active on a different AttributeName: current AttributeName is {before}")
+        del settings["TimeToLive"]
+    service.store.journal.note(partial(_put_back, settings, "TimeToLive", before))
+    return {"TimeToLiveSpecification": asked}
+
+
+def _put_back(settings: dict[str, Any], name: str, before: Any) -> None:
+    if before is None:
+        settings.pop(name, None)
+    else:
+        settings[name] = before
+
+
+def _of_arn(service: Service, arn: str) -> Table:
+    """Return the table of an ARN.
+
+    Raises:
+        Refused: it is no ARN of a table, or there is no such table.
+    """
+    head, _slash, name = arn.partition(":table/")
+    if not head.startswith("arn:aws:dynamodb:") or not name:
+        raise invalid(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
+    table = service.store.tables.get(name)
+    if table is None or service.arn(name) != arn:
+        raise Refused(
+            "AccessDeniedException",
+            f"User: arn:aws:iam::000000000000:user/local is not authorized to perform this action on resource: {arn}",
+        )
+    return table
+
+
+def tag_resource(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out TagResource."""
+    settings = _of_arn(service, body["ResourceArn"]).settings
+    tags = {**settings["Tags"], **{each["Key"]: each["Value"] for each in body["Tags"]}}
+    if len(tags) > 50:
+        raise Refused("LimitExceededException", "Subscriber limit exceeded: Too many tags for this resource")
+    settings["Tags"] = tags
+    return {}
+
+
+def untag_resource(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out UntagResource."""
+    settings = _of_arn(service, body["ResourceArn"]).settings
+    settings["Tags"] = {key: value for key, value in settings["Tags"].items() if key not in body["TagKeys"]}
+    return {}
+
+
+def list_tags_of_resource(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out ListTagsOfResource."""
+    tags = _of_arn(service, body["ResourceArn"]).settings["Tags"]
+    return {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
+
+
+def _recovery(service: Service, table: Table) -> dict[str, Any]:
+    days = table.settings.get("RecoveryDays")
+    found: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED" if days is None else "ENABLED"}
+    if days is not None:
+        now = service.clock()
+        found["RecoveryPeriodInDays"] = days
+        found["EarliestRestorableDateTime"] = table.settings["RecoverySince"]
+        found["LatestRestorableDateTime"] = now
+    return {
+        "ContinuousBackupsDescription": {"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": found}
+    }
+
+
+def describe_continuous_backups(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out DescribeContinuousBackups."""
+    return _recovery(service, _or_table_not_found(service, body["TableName"]))
+
+
+def update_continuous_backups(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out UpdateContinuousBackups."""
+    table = _or_table_not_found(service, body["TableName"])
+    asked = body["PointInTimeRecoverySpecification"]
+    if asked["PointInTimeRecoveryEnabled"]:
+        table.settings["RecoveryDays"] = asked.get(
+            "RecoveryPeriodInDays", table.settings.get("RecoveryDays", RECOVERY_DAYS)
+        )
+        table.settings.setdefault("RecoverySince", service.clock())
+    else:
+        table.settings.pop("RecoveryDays", None)
+        table.settings.pop("RecoverySince", None)
+    return _recovery(service, table)
+
+
+def _or_table_not_found(service: Service, name: str) -> Table:
+    try:
+        return service.table(name)
+    except Refused:
+        raise Refused("TableNotFoundException", f"Table not found: {name}") from None
+
+
+def create_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out CreateBackup."""
+    table = _or_table_not_found(service, body["TableName"])
+    now = service.clock()
+    arn = f"{service.arn(table.name)}/backup/{int(now * 1000):014}-{uuid4().hex[:8]}"
+    details = {
+        "BackupArn": arn,
+        "BackupName": body["BackupName"],
+        "BackupSizeBytes": table.bytes,
+        "BackupStatus": "AVAILABLE",
+        "BackupType": "USER",
+        "BackupCreationDateTime": now,
+    }
+    service.backups[arn] = (details, description(service, table), _copied(table))
+    return {"BackupDetails": {**details, "BackupStatus": "CREATING"}}
+
+
+def _copied(table: Table) -> tuple[dict[str, Any], list[bytes]]:
+    """Return what a table is made anew of: its settings, and the JSON of its items."""
+    settings = deepcopy(
+        {
+            name: table.settings[name]
+            for name in ("AttributeDefinitions", "KeySchema", "BillingMode", "ProvisionedThroughput")
+        }
+    )
+    for name in ("OnDemandThroughput", "SSESpecification"):
+        if name in table.settings:
+            settings[name] = deepcopy(table.settings[name])
+    indexes = table.settings["Indexes"]
+    local = [indexes[index.name] for index in table.indexes.values() if not index.is_global]
+    global_ = [indexes[index.name] for index in table.indexes.values() if index.is_global]
+    if local:
+        settings["LocalSecondaryIndexes"] = deepcopy(local)
+    if global_:
+        settings["GlobalSecondaryIndexes"] = deepcopy(global_)
+    return settings, [entry.text for entry in table.entries.values()]
+
+
+def _backup(service: Service, arn: str) -> Any:
+    if arn not in service.backups:
+        raise Refused("BackupNotFoundException", f"Backup not found: {arn}")
+    return service.backups[arn]
+
+
+def _backup_description(service: Service, arn: str) -> dict[str, Any]:
+    details, table, _copy = _backup(service, arn)
+    source = {
+        "TableName": table["TableName"],
+        "TableId": table["TableId"],
+        "TableArn": table["TableArn"],
+        "TableSizeBytes": table["TableSizeBytes"],
+        "KeySchema": table["KeySchema"],
+        "TableCreationDateTime": table["CreationDateTime"],
+        "ProvisionedThroughput": table["ProvisionedThroughput"],
+        "ItemCount": table["ItemCount"],
+        "BillingMode": table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED"),
+    }
+    return {"BackupDetails": details, "SourceTableDetails": source}
+
+
+def describe_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out DescribeBackup."""
+    return {"BackupDescription": _backup_description(service, body["BackupArn"])}
+
+
+def delete_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out DeleteBackup."""
+    found = _backup_description(service, body["BackupArn"])
+    del service.backups[body["BackupArn"]]
+    return {"BackupDescription": {**found, "BackupDetails": {**found["BackupDetails"], "BackupStatus": "DELETED"}}}
+
+
+def list_backups(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out ListBackups."""
+    name, limit = body.get("TableName"), int(body.get("Limit", 100))
+    low, high = body.get("TimeRangeLowerBound", 0), body.get("TimeRangeUpperBound", float("inf"))
+    found = [
+        {
+            "TableName": table["TableName"],
+            "TableId": table["TableId"],
+            "TableArn": table["TableArn"],
+            **details,
+        }
+        for details, table, _copy in service.backups.values()
+        if name in {None, table["TableName"], table["TableArn"]} and low <= details["BackupCreationDateTime"] < high
+    ]
+    start = body.get("ExclusiveStartBackupArn")
+    begin = next((at + 1 for at, each in enumerate(found) if each["BackupArn"] == start), 0)
+    page = found[begin : begin + limit]
+    more = begin + len(page) < len(found)
+    return {"BackupSummaries": page, "LastEvaluatedBackupArn": page[-1]["BackupArn"] if more else None}
+
+
+def _restore(
+    service: Service, body: dict[str, Any], copy: tuple[dict[str, Any], list[bytes]], summary: dict[str, Any]
+) -> dict[str, Any]:
+    settings, texts = deepcopy(copy[0]), copy[1]
+    name = body["TargetTableName"]
+    if name in service.store.tables:
+        raise Refused("TableAlreadyExistsException", f"Table already exists: {name}")
+    settings["TableName"] = name
+    for member, override in (
+        ("BillingMode", "BillingModeOverride"),
+        ("GlobalSecondaryIndexes", "GlobalSecondaryIndexOverride"),
+        ("LocalSecondaryIndexes", "LocalSecondaryIndexOverride"),
+        ("ProvisionedThroughput", "ProvisionedThroughputOverride"),
+        ("OnDemandThroughput", "OnDemandThroughputOverride"),
+        ("SSESpecification", "SSESpecificationOverride"),
+    ):
+        if body.get(override) is not None:
+            settings[member] = body[override]
+    kept = {each["AttributeName"] for each in settings["KeySchema"]}
+    for each in (*(settings.get("LocalSecondaryIndexes") or ()), *(settings.get("GlobalSecondaryIndexes") or ())):
+        kept |= {part["AttributeName"] for part in each["KeySchema"]}
+    settings["AttributeDefinitions"] = [
+        each for each in settings["AttributeDefinitions"] if each["AttributeName"] in kept
+    ]
+    table = new_table(settings)
+    fill_settings(service, table, settings)
+    for text_ in texts:
+        load(table, wire.read(text_))
+    table.settings["RestoreSummary"] = {**summary, "RestoreInProgress": False}
+    service.store.add(table)
+    found = description(service, table)
+    return {
+        "TableDescription": {
+            **found,
+            "TableStatus": "CREATING",
+            "RestoreSummary": {**summary, "RestoreInProgress": True},
+        }
+    }
+
+
+def load(table: Table, item: Item) -> None:
+    """Store an item as a write does, without a stream's notice."""
+    size = admit_item(item)
+    table.replace(table.position(item), item, size)
+
+
+def restore_table_from_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out RestoreTableFromBackup."""
+    _details, table, copy = _backup(service, body["BackupArn"])
+    summary = {
+        "SourceBackupArn": body["BackupArn"],
+        "SourceTableArn": table["TableArn"],
+        "RestoreDateTime": service.clock(),
+    }
+    return _restore(service, body, copy, summary)
+
+
+def restore_table_to_point_in_time(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out RestoreTableToPointInTime. The table is restored as it is now: its history is not kept."""
+    name = body.get("SourceTableName") or body.get("SourceTableArn")
+    if name is None:
+        raise invalid_value("SourceTableName or SourceTableArn must be specified")
+    table = _or_table_not_found(service, name)
+    if "RecoveryDays" not in table.settings:
+        raise Refused("PointInTimeRecoveryUnavailableException", "Point in time recovery is not enabled for table")
+    at = body.get("RestoreDateTime")
+    if (at is None) is (not body.get("UseLatestRestorableTime")):
+        raise invalid_value("Exactly one of RestoreDateTime and UseLatestRestorableTime must be specified")
+    if at is not None and not table.settings["RecoverySince"] <= at <= service.clock():
+        raise Refused("InvalidRestoreTimeException", "The restore time is outside of the table's recovery window")
+    summary = {"SourceTableArn": service.arn(table.name), "RestoreDateTime": at or service.clock()}
+    return _restore(service, body, _copied(table), summary)
+
+
+def put_resource_policy(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out PutResourcePolicy."""
+    settings = _of_arn(service, body["ResourceArn"]).settings
+    _expected(settings, body)
+    settings["ResourcePolicy"] = body["Policy"]
+    settings["PolicyRevision"] = revision = str(int(service.clock() * 1000))
+    return {"RevisionId": revision}
+
+
+def _expected(settings: dict[str, Any], body: dict[str, Any]) -> None:
+    expected = body.get("ExpectedRevisionId")
+    now = settings.get("PolicyRevision", "NO_POLICY")
+    if expected is not None and expected != now:
+        raise Refused("PolicyNotFoundException", "Resource-based policy not found for the provided revision")
+
+
+def get_resource_policy(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out GetResourcePolicy."""
+    settings = _of_arn(service, body["ResourceArn"]).settings
+    if "ResourcePolicy" not in settings:
+        raise Refused(
+            "PolicyNotFoundException",
+            f"Resource-based policy not found for the provided ResourceArn: {body['ResourceArn']}",
+        )
+    return {"Policy": settings["ResourcePolicy"], "RevisionId": settings.get("PolicyRevision", "1")}
+
+
+def delete_resource_policy(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out DeleteResourcePolicy."""
+    settings = _of_arn(service, body["ResourceArn"]).settings
+    _expected(settings, body)
+    settings.pop("ResourcePolicy", None)
+    return {"RevisionId": settings.pop("PolicyRevision", None)}
+
+
+def describe_kinesis_streaming_destination(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out DescribeKinesisStreamingDestination: there is none."""
+    return {"TableName": service.table(body["TableName"]).name, "KinesisDataStreamDestinations": []}
+
+
+def list_contributor_insights(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out ListContributorInsights: there are none."""
+    if (name := body.get("TableName")) is not None:
+        service.table(name)
+    return {"ContributorInsightsSummaries": []}

@@ -1,0 +1,329 @@
+"""Tables, their items and indexes, in memory.
+
+An item is kept as its JSON text. It is parsed when something has to look into it, such as a filter; a read without one
+joins texts. Keys are bytes that sort as the service sorts: the hash of the partition key, then the parts of the key.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from dynamap_async.simulated import wire
+from dynamap_async.simulated.blocks import SortedKeys
+from dynamap_async.simulated.values import Item, Value, admit_item, key_bytes, same
+
+Position: TypeAlias = bytes
+"""Where an item stands in a table or an index."""
+
+HASHES = 1 << 64
+"""How many hashes of partition keys there are."""
+
+
+class Part(NamedTuple):
+    """An attribute of a key."""
+
+    name: str
+    type: str
+
+
+@dataclass(slots=True)
+class Entry:
+    """An item as it is stored, or what an index has of it."""
+
+    text: bytes
+    """Its JSON."""
+    size: int
+    """Its size in bytes, as the service counts it."""
+    places: tuple[Position | None, ...] = ()
+    """Of an item of a table: where it stands in each of the table's indexes."""
+
+    @property
+    def item(self) -> Item:
+        """A new copy of the item."""
+        found: Item = wire.read(self.text)
+        return found
+
+
+def _escaped(text: bytes) -> bytes:
+    return text.replace(b"\0", b"\0\xff") if b"\0" in text else text
+
+
+def _ended(text: bytes) -> bytes:
+    """Return bytes of which none is the beginning of another, and that sort as those that are given."""
+    return _escaped(text) + b"\0\1"
+
+
+def after(prefix: bytes) -> bytes | None:
+    """Return the least bytes that are greater than all that begin with a prefix; None if there are none."""
+    stripped = prefix.rstrip(b"\xff")
+    return stripped[:-1] + bytes((stripped[-1] + 1,)) if stripped else None
+
+
+@dataclass(slots=True)
+class Place:
+    """The items of a table, or the entries of an index, in order."""
+
+    hash: tuple[Part, ...]
+    range: tuple[Part, ...]
+    keys: SortedKeys = field(default_factory=SortedKeys)
+    entries: dict[Position, Entry] = field(default_factory=dict[Position, Entry])
+    bytes: int = 0
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The attributes of its key."""
+        return self.hash + self.range
+
+    def partition(self, values: list[Value]) -> Position:
+        """Return what the positions of all items of one partition key begin with.
+
+        Args:
+            values: those of the attributes of the partition key.
+        """
+        text = b"".join(_ended(key_bytes(value)) for value in values)
+        return blake2b(text, digest_size=8).digest() + text
+
+    def position(self, item: Item) -> Position:
+        """Return where an item with this key stands. A key alone will do."""
+        parts = b"".join(_ended(key_bytes(item[part.name])) for part in self.range)
+        return self.partition([item[part.name] for part in self.hash]) + parts
+
+    def add(self, position: Position, entry: Entry) -> None:
+        """Store an entry at a position, which may be taken."""
+        old = self.entries.get(position)
+        if old is None:
+            self.keys.add(position)
+        else:
+            self.bytes -= old.size
+        self.entries[position] = entry
+        self.bytes += entry.size
+
+    def remove(self, position: Position) -> None:
+        """Remove the entry at a position."""
+        self.bytes -= self.entries.pop(position).size
+        self.keys.remove(position)
+
+
+def prefix_bounds(begin: Position, prefix: Value) -> tuple[Position, Position | None]:
+    """Return the bounds of the positions whose next part begins with a value."""
+    low = begin + _escaped(key_bytes(prefix))
+    return low, after(low)
+
+
+def exact(begin: Position, value: Value) -> Position:
+    """Return what the positions begin with whose next part is a value."""
+    return begin + _ended(key_bytes(value))
+
+
+@dataclass(slots=True)
+class Index(Place):
+    """A local or a global index."""
+
+    name: str = ""
+    is_global: bool = True
+    projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"] = "ALL"
+    attributes: frozenset[str] | None = None
+    """The attributes of its entries; None if it has all."""
+    status: str = "ACTIVE"
+
+    def place_of(self, item: Item, key: Position) -> Position | None:
+        """Return where the item stands in the index; None if it is not there.
+
+        Args:
+            item: the item.
+            key: where it stands in the table; it keeps entries of equal keys apart.
+        """
+        for name, wanted in self.parts:
+            value = item.get(name)
+            if value is None or wanted not in value:
+                return None
+        return self.position(item) + key
+
+    def entry(self, item: Item, entry: Entry) -> Entry:
+        """Return what the index has of an item."""
+        if self.attributes is None:
+            return entry
+        kept = {name: value for name, value in item.items() if name in self.attributes}
+        return Entry(wire.write(kept), admit_item(kept))
+
+
+@dataclass(slots=True)
+class IndexChange:
+    """What a write did to an index."""
+
+    index: Index
+    old: Entry | None
+    new: Entry | None
+    moved: bool
+    """Whether the index's key is another one."""
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the index had to write. A set in another order is the same set."""
+        if self.old is None or self.new is None or self.moved:
+            return True
+        return not same_items(self.old, self.new)
+
+
+def same_items(one: Entry, other: Entry) -> bool:
+    """Tell whether two entries have the same attributes."""
+    if one.text == other.text:
+        return True
+    return one.size == other.size and same({"M": one.item}, {"M": other.item})
+
+
+@dataclass(slots=True)
+class Table(Place):
+    """A table."""
+
+    name: str = ""
+    indexes: dict[str, Index] = field(default_factory=dict[str, Index])
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What DescribeTable says of it, but for what is counted."""
+    journal: Journal | None = None
+
+    def replace(self, key: Position, item: Item | None, size: int = 0) -> tuple[Entry | None, list[IndexChange]]:
+        """Store an item, or remove the one that is there, and follow in the indexes.
+
+        Args:
+            key: where it stands.
+            item: the new item; None to remove.
+            size: its size in bytes.
+
+        Returns:
+            What was there, and what the indexes did.
+        """
+        old = self.entries.get(key)
+        new = None if item is None else Entry(wire.write(item), size)
+        return old, self._write(key, old, new, item)
+
+    def _write(self, key: Position, old: Entry | None, new: Entry | None, item: Item | None) -> list[IndexChange]:
+        if self.journal is not None:
+            self.journal.note(partial(self._undo, key, new, old))
+        changes: list[IndexChange] = []
+        if self.indexes:
+            places = tuple(None if item is None else index.place_of(item, key) for index in self.indexes.values())
+            before = old.places if old else ()
+            for number, index in enumerate(self.indexes.values()):
+                was = before[number] if number < len(before) else None
+                now = places[number]
+                if was is None and now is None:
+                    continue
+                old_entry = None if was is None else index.entries.get(was)
+                new_entry = None if now is None or item is None or new is None else index.entry(item, new)
+                if was is not None and was != now and old_entry is not None:
+                    index.remove(was)
+                if now is not None and new_entry is not None:
+                    index.add(now, new_entry)
+                changes.append(IndexChange(index, old_entry, new_entry, was != now))
+            if new is not None:
+                new.places = places
+        if new is None:
+            if old is not None:
+                self.remove(key)
+        else:
+            self.add(key, new)
+        return changes
+
+    def _undo(self, key: Position, now: Entry | None, before: Entry | None) -> None:
+        self._write(key, now, before, None if before is None else before.item)
+
+    def build(self, index: Index) -> None:
+        """Add an index, and put the items in it that fit."""
+        self.indexes[index.name] = index
+        found: dict[Position, Entry] = {}
+        for key, entry in self.entries.items():
+            item = entry.item
+            place = index.place_of(item, key)
+            entry.places = (*entry.places, place)
+            if place is not None:
+                found[place] = index.entry(item, entry)
+        index.entries, index.keys = found, SortedKeys(found)
+        index.bytes = sum(entry.size for entry in found.values())
+
+    def drop(self, name: str) -> None:
+        """Take an index away."""
+        number = list(self.indexes).index(name)
+        del self.indexes[name]
+        for entry in self.entries.values():
+            entry.places = entry.places[:number] + entry.places[number + 1 :]
+
+
+class Journal:
+    """How to undo what was done since the oldest snapshot that somebody holds; nothing is kept while nobody does."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], object]] = []
+        self._held: weakref.WeakSet[Snapshot] = weakref.WeakSet()
+
+    def note(self, undo: Callable[[], object]) -> None:
+        """Keep how a change is undone."""
+        if self._held:
+            self._undo.append(undo)
+
+    def snapshot(self) -> Snapshot:
+        """Return a mark to which one can go back, as often as one likes."""
+        if not self._held:
+            self._undo.clear()
+        snapshot = Snapshot(self, len(self._undo))
+        self._held.add(snapshot)
+        return snapshot
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Undo what was done since a snapshot. Later snapshots are of no use any more.
+
+        Raises:
+            ValueError: the snapshot is of another engine, or an earlier one was restored since.
+        """
+        if snapshot not in self._held:
+            raise ValueError("this snapshot is not of this engine, or an earlier one was restored after it was made")
+        for later in [other for other in self._held if other.at > snapshot.at]:
+            self._held.discard(later)
+        undo, self._undo = self._undo[snapshot.at :], self._undo[: snapshot.at]
+        held, self._held = self._held, weakref.WeakSet()  # what undoes is not undone
+        try:
+            for step in reversed(undo):
+                step()
+        finally:
+            self._held = held
+
+
+class Snapshot:
+    """The state of an engine at one time."""
+
+    __slots__ = ("__weakref__", "at", "journal")
+
+    def __init__(self, journal: Journal, at: int) -> None:
+        self.journal = journal
+        self.at = at
+
+
+class Store:
+    """All tables."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, Table] = {}
+        self.journal = Journal()
+
+    def add(self, table: Table) -> None:
+        """Take a new table."""
+        table.journal = self.journal
+        self.tables[table.name] = table
+        self.journal.note(partial(self.tables.pop, table.name))
+
+    def drop(self, name: str) -> Table:
+        """Take a table away."""
+        table = self.tables.pop(name)
+        self.journal.note(partial(self.tables.__setitem__, name, table))
+        return table
+
+    def items(self, name: str) -> Iterator[Item]:
+        """Yield the items of a table, in the order of scans."""
+        table = self.tables[name]
+        for key in table.keys.between(b"", None):
+            yield table.entries[key].item

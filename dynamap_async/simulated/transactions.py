@@ -1,0 +1,237 @@
+"""TransactWriteItems and TransactGetItems.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dynamap_async.limits import TRANSACTION_ACTIONS, TRANSACTION_BYTES
+from dynamap_async.simulated import meters, wire, writes
+from dynamap_async.simulated.constraints import Structure, listing, text
+from dynamap_async.simulated.errors import Refused, invalid
+from dynamap_async.simulated.items import collection_metrics, cut_text, projection_of
+from dynamap_async.simulated.keys import position_of_key
+from dynamap_async.simulated.shapes import ATTRIBUTES, CONDITION, CONSUMED, EXPRESSION, METRICS, NAMES, TABLE_NAME
+from dynamap_async.simulated.values import Item
+from dynamap_async.simulated.writes import ItemWrite
+from dynamap_async.units import Charge, read_half_units, write_half_units
+
+if TYPE_CHECKING:
+    from dynamap_async.simulated.service import Service
+
+_KEYED = {"TableName!": TABLE_NAME, "Key!": ATTRIBUTES, **CONDITION}
+_ACTION = Structure(
+    {
+        "ConditionCheck": Structure({**_KEYED, "ConditionExpression!": EXPRESSION}),
+        "Put": Structure({"TableName!": TABLE_NAME, "Item!": ATTRIBUTES, **CONDITION}),
+        "Delete": Structure(_KEYED),
+        "Update": Structure({**_KEYED, "UpdateExpression!": EXPRESSION}),
+    }
+)
+TRANSACT_WRITE_ITEMS = Structure(
+    {
+        "TransactItems!": listing(_ACTION, 1, TRANSACTION_ACTIONS),
+        "ReturnConsumedCapacity": CONSUMED,
+        "ReturnItemCollectionMetrics": METRICS,
+        "ClientRequestToken": text(1, 36),
+    }
+)
+TRANSACT_GET_ITEMS = Structure(
+    {
+        "TransactItems!": listing(
+            Structure(
+                {
+                    "Get!": Structure(
+                        {
+                            "TableName!": TABLE_NAME,
+                            "Key!": ATTRIBUTES,
+                            "ProjectionExpression": EXPRESSION,
+                            "ExpressionAttributeNames": NAMES,
+                        }
+                    )
+                }
+            ),
+            1,
+            TRANSACTION_ACTIONS,
+        ),
+        "ReturnConsumedCapacity": CONSUMED,
+    }
+)
+_PREPARED: dict[str, Callable[[dict[str, Any], writes.Find], ItemWrite]] = {
+    "ConditionCheck": writes.check,
+    "Put": writes.put,
+    "Delete": writes.delete,
+    "Update": writes.update,
+}
+_NONE = {"Code": "None"}
+
+
+def cancelled(reasons: list[dict[str, Any]]) -> Refused:
+    """Return the refusal of a transaction.
+
+    Args:
+        reasons: one for each of its actions.
+    """
+    codes = ", ".join(reason["Code"] for reason in reasons)
+    return Refused(
+        "TransactionCanceledException",
+        f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]",
+        CancellationReasons=reasons,
+    )
+
+
+def _reason(refused: Refused) -> dict[str, Any]:
+    code = {"ValidationException": "ValidationError"}.get(refused.code, refused.code)
+    return {"Code": code, "Message": refused.message}
+
+
+def transact_write_items(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out TransactWriteItems: all of its actions or none."""
+    token = body.get("ClientRequestToken")
+    asked = wire.write(body["TransactItems"]).decode()
+    if token is not None and (done := service.remembered(token, asked)):
+        return _capacity(service, body, done)
+    prepared: list[ItemWrite | Refused] = []
+    for action in body["TransactItems"]:
+        given = {kind: each for kind, each in action.items() if each is not None}
+        if len(given) != 1:
+            raise invalid("TransactItems can only contain one of Check, Put, Update or Delete")
+        [(kind, each)] = given.items()
+        prepared.append(_understood(_PREPARED[kind], each, service))
+    done = carry_out(service, prepared)
+    if token is not None:
+        service.remember(token, asked, [(write, size, Charge()) for write, size, _charge in done])
+    answer = _capacity(service, body, done)
+    metrics: dict[str, list[Any]] = {}
+    for write, _size, _charge in done:
+        if metric := collection_metrics(body, write.table, write.key):
+            metrics.setdefault(write.table.name, []).append(metric)
+    return {**answer, "ItemCollectionMetrics": metrics or None}
+
+
+def _understood(
+    prepare: Callable[[dict[str, Any], writes.Find], ItemWrite], each: dict[str, Any], service: Service
+) -> ItemWrite | Refused:
+    """Return an action, or the refusal that cancels the transaction because of it."""
+    try:
+        return prepare(each, service.table)
+    except Refused as refused:
+        if refused.code == "ValidationException" and (
+            "does not match the schema" in refused.message
+            or "Type mismatch" in refused.message
+            or "Missing the key" in refused.message
+        ):
+            return refused
+        raise
+
+
+Done = list[tuple[ItemWrite, int, Charge]]
+"""The writes, the size of what each looked at or made, and what each took."""
+
+
+def carry_out(service: Service, prepared: list[ItemWrite | Refused]) -> Done:
+    """Do all writes, or none.
+
+    Args:
+        service: the service.
+        prepared: the writes; a refusal in the place of one that cannot be.
+
+    Raises:
+        Refused: one cannot be done.
+    """
+    known = [write for write in prepared if isinstance(write, ItemWrite)]
+    if len({(write.table.name, write.position) for write in known}) != len(known):
+        raise invalid("Transaction request cannot include multiple operations on one item")
+    if sum(write.size for write in known) > TRANSACTION_BYTES:
+        raise invalid("Collection size of items in transact write request exceeded limit")
+    reasons: list[dict[str, Any]] = []
+    outcomes: list[tuple[ItemWrite, Item | None, int]] = []
+    for write in prepared:
+        if isinstance(write, Refused):
+            reasons.append(_reason(write))
+            continue
+        old = write.old_item
+        if not write.is_allowed(old):
+            reason = {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}
+            reasons.append({**reason, "Item": old} if write.returns_on_failure and old is not None else reason)
+            continue
+        try:
+            item, size = (old, 0) if write.is_check else write.new_item(old)
+        except Refused as refused:
+            reasons.append(_reason(refused))
+            continue
+        outcomes.append((write, item, size))
+        reasons.append(_NONE)
+    if any(reason is not _NONE for reason in reasons):
+        raise cancelled(reasons)
+    if sum(size for _write, _item, size in outcomes) > TRANSACTION_BYTES:
+        raise invalid("Collection size of items in transact write request exceeded limit")
+    done: Done = []
+    for write, item, size in outcomes:
+        if write.is_check:
+            entry = write.table.entries.get(write.position)
+            looked_at = entry.size if entry else 0
+            charge = Charge(table_halves=write_half_units(looked_at, transactional=True))
+            done.append((write, looked_at, charge))
+            continue
+        before, _after, charge = service.replace(write.table, write.position, item, size)
+        own = write_half_units(size, before.size if before else 0, transactional=True)
+        done.append((write, size, Charge(table_halves=own, index_halves=charge.index_halves)))
+    return done
+
+
+def _capacity(service: Service, body: dict[str, Any], done: Done) -> dict[str, Any]:
+    asked = body.get("ReturnConsumedCapacity")
+    if asked is None or asked == "NONE":
+        return {}
+    charges: dict[str, Charge] = {}
+    kind = "Write"
+    for write, size, charge in done:
+        each = charge
+        if not charge.halves:  # the transaction was done before, under the same token
+            each, kind = Charge(table_halves=read_half_units(size, transactional=True)), "Read"
+        charges[write.table.name] = charges.get(write.table.name, Charge()) + each
+    return {
+        "ConsumedCapacity": [
+            meters.consumed(asked, service.table(name), charge, kind=kind) for name, charge in charges.items()
+        ]
+    }
+
+
+def transact_get_items(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out TransactGetItems."""
+    reasons: list[dict[str, Any]] = []
+    texts: list[bytes] = []
+    charges: dict[str, Charge] = {}
+    seen: set[tuple[str, bytes]] = set()
+    size = 0
+    for each in body["TransactItems"]:
+        get = each["Get"]
+        cut = projection_of(get)
+        table = service.table(get["TableName"])
+        try:
+            position = position_of_key(table, get["Key"])
+        except Refused as refused:
+            if "does not match the schema" not in refused.message:
+                raise
+            reasons.append(_reason(refused))
+            continue
+        if (table.name, position) in seen:
+            raise invalid("Transaction request cannot include multiple operations on one item")
+        seen.add((table.name, position))
+        reasons.append(_NONE)
+        entry = table.entries.get(position)
+        texts.append(b"{}" if entry is None else b'{"Item":%s}' % cut_text(entry, cut))
+        size += entry.size if entry else 0
+        charge = Charge(table_halves=read_half_units(entry.size if entry else 0, transactional=True))
+        charges[table.name] = charges.get(table.name, Charge()) + charge
+    if any(reason is not _NONE for reason in reasons):
+        raise cancelled(reasons)
+    if size > TRANSACTION_BYTES:
+        raise invalid("Collection size of items in transact get request exceeded limit")
+    asked = body.get("ReturnConsumedCapacity")
+    capacity = [meters.consumed(asked, service.table(name), charge, kind="Read") for name, charge in charges.items()]
+    return {"Responses": wire.listed(texts), "ConsumedCapacity": None if capacity[0] is None else capacity}

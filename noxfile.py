@@ -138,7 +138,7 @@ def install(session: nox.Session, *requirements: str) -> None:
 
 def install_tests(session: nox.Session, *, pins: Iterable[str] = (), compiler: bool = True) -> None:
     """Install the wheel with the extras that tests need, and what runs them."""
-    install(session, f"{built_wheel(session, compiler=compiler)}[cli,local]", *pins, *group("test"))
+    install(session, f"{built_wheel(session, compiler=compiler)}[cli,moto]", *pins, *group("test"))
     # Without it, programs that tests start with `python -m` would find the checkout's package in the current folder.
     session.env["PYTHONSAFEPATH"] = "1"
 
@@ -174,7 +174,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Both type checkers accept the package, generated models, and what is right of tests/typing; all is typed."""
-    install(session, f"{built_wheel(session)}[cli,local]", *group("types"))
+    install(session, f"{built_wheel(session)}[cli,moto]", *group("types"))
     session.run("mypy")
     session.run("pyright")
     session.run("pyright", "--verifytypes", "dynamap_async", "--ignoreexternal")
@@ -346,7 +346,7 @@ def install_benchmarks(session: nox.Session) -> None:
 @nox.session(default=False)
 def coverage(session: nox.Session) -> None:
     """Report which lines and branches no test runs."""
-    session.install(f"{built_wheel(session)}[cli,local]", *group("test"))
+    session.install(f"{built_wheel(session)}[cli,moto]", *group("test"))
     session.run("coverage", "erase")
     session.run("coverage", "run", "-m", "pytest", *session.posargs, env={"PYTHONSAFEPATH": "1"})
     session.run("coverage", "combine", "--quiet")

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 ENGINE: Final = "DYNAMAP_ENGINE"
 _BY_ANYIO: Final = "_dynamap_opened_by_anyio"
 _BY_ASYNCIO: Final = "_dynamap_opened_by_asyncio_per_"
-_STARTED: Final[pytest.StashKey[Engine]] = pytest.StashKey()
 _BROKEN: Final[pytest.StashKey[bool]] = pytest.StashKey()
 _LOOP_SCOPES: Final = ("function", "class", "module", "package", "session")
 
@@ -39,9 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that chooses the engine."""
     parser.getgroup("dynamap", "DynamoDB for tests (dynamap_async)").addoption(
         "--dynamap-engine",
-        metavar="moto|native|URL",
-        help=f"the engine behind dynamap_session; otherwise the environment variable {ENGINE}, otherwise the native "
-        "engine where it is installed, else moto",
+        metavar="memory|moto|native|URL",
+        help=f"the engine behind dynamap_session; otherwise the environment variable {ENGINE}, otherwise memory, which "
+        "is in this process",
     )
 
 
@@ -61,8 +60,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
 
 
 @pytest.fixture(scope="session")
-def dynamodb_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
-    """The URL of the engine that --dynamap-engine names, started once for each process. Override it with yours."""
+def _dynamap_engine(pytestconfig: pytest.Config) -> Iterator[Engine | str]:
+    """The engine that --dynamap-engine names, started once for each process, or the URL of one that runs already."""
     from dynamap_async.testing.choice import chosen_engine, find_engine
 
     chosen: str | None = pytestconfig.getoption("--dynamap-engine")
@@ -73,15 +72,24 @@ def dynamodb_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
         yield choice
         return
     with engine:
-        pytestconfig.stash[_STARTED] = engine
-        yield engine.endpoint_url
+        yield engine
 
 
 @pytest.fixture(scope="session")
-def _dynamap_place(pytestconfig: pytest.Config, dynamodb_endpoint: str) -> EngineEndpoint:
+def dynamodb_endpoint(_dynamap_engine: Engine | str) -> str:
+    """The URL of the engine that --dynamap-engine names, started once for each process. Override it with yours."""
+    return _dynamap_engine if isinstance(_dynamap_engine, str) else _dynamap_engine.endpoint_url
+
+
+@pytest.fixture(scope="session")
+def _dynamap_place(request: pytest.FixtureRequest) -> EngineEndpoint:
     from dynamap_async.testing.prepared import EngineEndpoint
 
-    return EngineEndpoint(dynamodb_endpoint, pytestconfig.stash.get(_STARTED, None))
+    # The engine of this process listens once somebody asks for its URL, which needs sockets: so the fixture of the URL
+    # is asked for only where a project has its own.
+    known: Any = request.session._fixturemanager.getfixturedefs("dynamodb_endpoint", request.node)  # noqa: SLF001
+    is_ours = known[-1].func.__module__ == __name__
+    return EngineEndpoint(request.getfixturevalue("_dynamap_engine" if is_ours else "dynamodb_endpoint"))
 
 
 # Setting up a fixture takes about as long as a request: so those that never change are there for the whole run.

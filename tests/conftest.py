@@ -359,18 +359,12 @@ def running() -> Iterator[Callable[..., Engine]]:
         yield cache(lambda kind, *program: stack.enter_context(kind(*program)))
 
 
-@pytest.fixture(scope="module", params=["moto", "native"])
-def engine(request: pytest.FixtureRequest, running: Callable[..., Engine]) -> Iterator[Engine]:
-    """Return each running engine in turn.
-
-    Moto forgets the tables of a module at its end: a statement of PartiQL reads the items of all tables there are.
-    """
+@pytest.fixture(scope="module", params=["memory", "native"])
+def engine(request: pytest.FixtureRequest, running: Callable[..., Engine]) -> Engine:
+    """Return each running engine in turn."""
     if request.param == "native":
-        yield running(NativeEngine, request.getfixturevalue("native_executable"))
-        return
-    moto = running(LocalEngine)
-    yield moto
-    moto.reset()
+        return running(NativeEngine, request.getfixturevalue("native_executable"))
+    return running(LocalEngine)
 
 
 @pytest_asyncio.fixture(loop_scope="function")

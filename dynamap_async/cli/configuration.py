@@ -30,8 +30,11 @@ _NAMES: Final = "table_names"
 class EngineKind(StrEnum):
     """The engines that ``dynamap local`` can start."""
 
+    MEMORY = "memory"
+    MOTO = "moto"
     NATIVE = "native"
     EMBEDDED = "embedded"
+    """What ``memory`` was called before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +172,7 @@ def _check_engine(file: Path, where: str, settings: Mapping[str, str]) -> None:
     engine = settings.get(_ENGINE)
     if engine is not None and engine not in [*EngineKind]:
         url = f"; the address of one that runs is {where}endpoint_url = {engine!r}" if "://" in engine else ""
-        _refuse(file, f"{where}{_ENGINE} = {engine!r}: `dynamap local` starts 'native' or 'embedded'{url}")
+        _refuse(file, f"{where}{_ENGINE} = {engine!r}: `dynamap local` starts 'memory', 'moto' or 'native'{url}")
 
 
 def _units(file: Path, where: str, settings: Mapping[str, Any]) -> dict[str, str]:

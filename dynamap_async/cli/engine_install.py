@@ -24,7 +24,7 @@ def install(
     """Download the native engine, dynoxide, from the npm registry.
 
     The download is checked against a known hash, and needs no Node. Tests and `dynamap local` find it in your cache
-    folder. It is faster than the embedded engine, and closer to DynamoDB. Its licence is MIT OR Apache-2.0.
+    folder. Its licence is MIT OR Apache-2.0.
     """
     from dynamap_async.testing.native_program import VERSION, install_program, installed_program
 

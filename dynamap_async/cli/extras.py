@@ -2,7 +2,7 @@
 
 from typing import Final
 
-INSTALL: Final = "pip install 'dynamap-async[cli,local]'"
+INSTALL: Final = "pip install 'dynamap-async[cli]'"
 """Installs everything that ``dynamap`` can use."""
 
 

@@ -69,7 +69,7 @@ def local(
         EngineKind | None,
         typer.Option(
             metavar="ENGINE",
-            help="native or embedded. Default: that of the configuration, else native if it is installed.",
+            help="memory, moto or native. Default: that of the configuration, else memory.",
         ),
     ] = None,
 ) -> None:
@@ -97,11 +97,10 @@ def local(
 
 
 def _engine(kind: EngineKind | None, port: int) -> "Engine":
-    from dynamap_async.testing import LocalEngine, NativeEngine, find_engine
+    from dynamap_async.testing import LocalEngine, MotoEngine, NativeEngine
 
-    if kind is None:
-        return find_engine(port=port)
-    return NativeEngine(port=port) if kind is EngineKind.NATIVE else LocalEngine(port=port)
+    others: dict[EngineKind | None, type[Engine]] = {EngineKind.MOTO: MotoEngine, EngineKind.NATIVE: NativeEngine}
+    return others.get(kind, LocalEngine)(port=port)
 
 
 @contextmanager
@@ -193,9 +192,8 @@ def _told(engine: "Engine", tables: Sequence[str], stored: Sequence[str], place:
     """Yield the lines that say what runs, and how a program connects to it."""
     from dynamap_async.testing import NativeEngine
 
-    is_native = isinstance(engine, NativeEngine)
-    yield f"The {'native' if is_native else 'embedded'} engine listens on {engine.endpoint_url}"
-    if is_native:
+    yield f"{type(engine).__name__} listens on {engine.endpoint_url}"
+    if isinstance(engine, NativeEngine):
         yield "  begins_with on sort keys that are text takes capitals for small letters, which DynamoDB does not"
     yield f"  tables  {', '.join(tables) or 'none: name the module of your models with --models'}"
     if stored:

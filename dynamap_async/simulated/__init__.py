@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from dynamap_async.simulated.service import Service
+from dynamap_async.simulated.operations import SimulatedDynamoDB
+from dynamap_async.simulated.server import Server
+from dynamap_async.simulated.store import Snapshot
 
-__all__ = ["Service"]
+__all__ = ["Server", "SimulatedDynamoDB", "Snapshot"]

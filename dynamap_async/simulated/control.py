@@ -141,7 +141,7 @@ def create_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     service.store.add(table)
     if (stream := body.get("StreamSpecification")) and stream["StreamEnabled"]:
         service.streams.open(table, required(stream, "StreamViewType"))
-    return {"TableDescription": {**description(service, table), "TableStatus": "CREATING"}}
+    return {"TableDescription": description(service, table)}
 
 
 def _refuse_units(body: dict[str, Any], mode: str, indexes: Iterable[dict[str, Any]]) -> None:
@@ -418,7 +418,7 @@ def update_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
             both = isinstance(settings.get(name), dict) and name in {"OnDemandThroughput", "WarmThroughput"}
             settings[name] = {**settings[name], **body[name]} if both else body[name]
     service.store.journal.note(partial(_restore_settings, table, before))
-    return {"TableDescription": {**description(service, table), "TableStatus": "UPDATING"}}
+    return {"TableDescription": description(service, table)}
 
 
 def _restore_settings(table: Table, before: dict[str, Any]) -> None:

@@ -1,12 +1,13 @@
-"""The operations that the simulated service knows: the form of each request, and what carries it out."""
+"""A simulated DynamoDB: the form of each request that it knows, and what carries it out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
-from dynamap_async.simulated import control, items, partiql, reads, settings, streams, transactions
+from dynamap_async.simulated import control, items, partiql, reads, settings, streams, transactions, wire
 from dynamap_async.simulated.constraints import Structure
+from dynamap_async.simulated.errors import Refused
 from dynamap_async.simulated.service import Service
 
 Operation: TypeAlias = Callable[[Service, dict[str, Any]], dict[str, Any]]
@@ -58,3 +59,32 @@ OPERATIONS: Final[Mapping[str, tuple[Structure, Operation]]] = {
     "GetShardIterator": (streams.GET_SHARD_ITERATOR, streams.get_shard_iterator),
     "GetRecords": (streams.GET_RECORDS, streams.get_records),
 }
+
+
+class SimulatedDynamoDB(Service):
+    """A DynamoDB in memory.
+
+    Args:
+        clock: what the time is, in seconds since the epoch.
+        region: the region that its ARNs name.
+    """
+
+    def execute(self, operation: str, body: bytes) -> tuple[int, bytes]:
+        """Carry out one request, and return the status and the body of its answer.
+
+        Args:
+            operation: its name, such as ``GetItem``.
+            body: its JSON.
+        """
+        try:
+            shape, carry_out = OPERATIONS.get(operation) or _unknown(operation)
+            request = wire.read(body)
+            shape.admit(request)
+            with self.turn:
+                return 200, wire.answer(carry_out(self, request))
+        except Refused as refused:
+            return refused.status, wire.write(refused.answer())
+
+
+def _unknown(operation: str) -> NoReturn:
+    raise Refused("UnknownOperationException", f"the simulated DynamoDB does not know the operation {operation}")

@@ -19,7 +19,7 @@ from dynamap_async.simulated.errors import Refused
 from dynamap_async.simulated.wire import write
 
 if TYPE_CHECKING:
-    from dynamap_async.simulated.service import Service
+    from dynamap_async.simulated.operations import SimulatedDynamoDB
 
 _REASONS: Final = {200: b"OK", 400: b"Bad Request", 404: b"Not Found", 413: b"Content Too Large", 500: b"Error"}
 
@@ -32,41 +32,50 @@ class Server:
         listening: the socket, which listens already.
     """
 
-    def __init__(self, service: Service, listening: socket.socket) -> None:
+    def __init__(self, service: SimulatedDynamoDB, listening: socket.socket) -> None:
         self._service = service
         self._listening = listening
-        self._loop = asyncio.new_event_loop()
         self._connections: set[asyncio.Transport] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = asyncio.Event()
+        self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="simulated DynamoDB", daemon=True)
         self.port: int = listening.getsockname()[1]
         self._thread.start()
+        self._ready.wait()
 
     def close(self) -> None:
         """Close all connections and end the thread."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
 
     def _run(self) -> None:
-        loop = self._loop
-        asyncio.set_event_loop(loop)
         try:
-            server = loop.run_until_complete(
-                loop.create_server(lambda: _Connection(self._service, self._connections), sock=self._listening)
-            )
-            loop.run_forever()
-            server.close()
-            for connection in list(self._connections):
-                connection.abort()
-            loop.run_until_complete(asyncio.sleep(0))  # in which the connections are closed
+            asyncio.run(self._serve())
         finally:
-            loop.close()
             self._listening.close()
+            self._ready.set()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        server = await self._loop.create_server(
+            lambda: _Connection(self._service, self._connections), sock=self._listening
+        )
+        self._ready.set()
+        await self._stopping.wait()
+        server.close()
+        while being_made := asyncio.all_tasks() - {asyncio.current_task()}:  # of connections that were just accepted
+            await asyncio.wait(being_made)
+        for connection in list(self._connections):
+            connection.abort()
+        await asyncio.sleep(0)  # in which they are closed
 
 
 class _Connection(asyncio.Protocol):
     """One connection of a client."""
 
-    def __init__(self, service: Service, connections: set[asyncio.Transport]) -> None:
+    def __init__(self, service: SimulatedDynamoDB, connections: set[asyncio.Transport]) -> None:
         self._service = service
         self._connections = connections
         self._parser = httptools.HttpRequestParser(self)

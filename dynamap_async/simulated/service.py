@@ -1,19 +1,20 @@
-"""One simulated DynamoDB: its tables, and the operations on them."""
+"""What one simulated DynamoDB keeps: tables, streams, backups, and the tokens of transactions."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, Final, NoReturn
+from collections.abc import Callable, Collection, Iterable
+from copy import deepcopy
+from typing import Any, Final
 
 from dynamap_async.limits import CLIENT_REQUEST_TOKEN_SECONDS
-from dynamap_async.simulated import wire
+from dynamap_async.simulated.changes import Streams
 from dynamap_async.simulated.errors import Refused, invalid
+from dynamap_async.simulated.keys import admit_index_keys, position_of_item
 from dynamap_async.simulated.meters import written
-from dynamap_async.simulated.store import Entry, Store, Table
-from dynamap_async.simulated.streams import Streams
-from dynamap_async.simulated.values import Item
+from dynamap_async.simulated.store import Entry, Snapshot, Store, Table
+from dynamap_async.simulated.values import Item, admit_item
 from dynamap_async.simulated.writes import ItemWrite
 from dynamap_async.units import Charge
 
@@ -22,7 +23,7 @@ REGION: Final = "eu-west-1"
 
 
 class Service:
-    """A DynamoDB in memory. One call at a time works on it, whichever thread it comes from.
+    """What a simulated DynamoDB keeps. One call at a time works on it, whichever thread it comes from.
 
     Args:
         clock: what the time is, in seconds since the epoch.
@@ -33,29 +34,74 @@ class Service:
         self.store = Store()
         self.clock = clock
         self.region = region
-        self.streams = Streams(self)
+        self.streams = Streams(clock, region, self.arn)
         self.tokens: dict[str, tuple[float, str, Any]] = {}
         """Token of a transaction -> when it was done, what it asked for, and its answer."""
         self.backups: dict[str, Any] = {}
-        self._lock = threading.Lock()
+        self.turn = threading.Lock()
+        """Held by whoever works on the tables."""
 
-    def execute(self, operation: str, body: bytes) -> tuple[int, bytes]:
-        """Carry out one request, and return the status and the body of its answer.
+    def snapshot(self) -> Snapshot:
+        """Return a mark of all tables and items as they are now."""
+        with self.turn:
+            return self.store.journal.snapshot()
 
-        Args:
-            operation: its name, such as ``GetItem``.
-            body: its JSON.
+    def restore(self, snapshot: Snapshot) -> None:
+        """Undo what was done since a snapshot.
+
+        Raises:
+            ValueError: it is not of this service.
         """
-        from dynamap_async.simulated.operations import OPERATIONS
+        with self.turn:
+            self.store.journal.restore(snapshot)
 
-        try:
-            shape, carry_out = OPERATIONS.get(operation) or _unknown(operation)
-            request = wire.read(body)
-            shape.admit(request)
-            with self._lock:
-                return 200, wire.answer(carry_out(self, request))
-        except Refused as refused:
-            return refused.status, wire.write(refused.answer())
+    def items(self, name: str) -> list[Item]:
+        """Return the items of a table, in the order of scans."""
+        with self.turn:
+            return list(self.store.items(name))
+
+    def load(self, name: str, items: Iterable[Item]) -> None:
+        """Store items without telling a stream.
+
+        Raises:
+            ValueError: an item is none for this table.
+        """
+        with self.turn:
+            table = self.store.tables[name]
+            try:
+                for given in items:
+                    item = deepcopy(given)  # numbers get their one spelling, in place
+                    size = admit_item(item)
+                    position = position_of_item(table, item)
+                    admit_index_keys(table.indexes.values(), item)
+                    table.replace(position, item, size)
+            except Refused as refused:
+                raise ValueError(refused.message) from None
+
+    def size(self) -> int:
+        """Return the bytes of all items."""
+        return sum(table.bytes for table in self.store.tables.values())
+
+    def forget_tables(self) -> None:
+        """Forget all tables."""
+        self.forget(list(self.store.tables))
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Forget tables; those that are not there are no error."""
+        with self.turn:
+            for name in names:
+                if name in self.store.tables:
+                    self.store.drop(name)
+
+    def empty(self, names: Collection[str]) -> bool:
+        """Remove all items of tables; False if one of them is not there, or keeps records in a stream."""
+        with self.turn:
+            tables = [self.store.tables[name] for name in names if name in self.store.tables]
+            if len(tables) < len(names) or any("LatestStreamArn" in table.settings for table in tables):
+                return False
+            for table in tables:
+                table.clear()
+            return True
 
     def table(self, name: str) -> Table:
         """Return a table.
@@ -133,10 +179,6 @@ class Service:
         after = table.entries.get(position)
         self.streams.note(table, before, after)
         return before, after, written(before, size, changes)
-
-
-def _unknown(operation: str) -> NoReturn:
-    raise Refused("UnknownOperationException", f"the simulated DynamoDB does not know the operation {operation}")
 
 
 def required(body: dict[str, Any], name: str) -> Any:

@@ -342,14 +342,7 @@ def _restore(
         load(table, wire.read(text_))
     table.settings["RestoreSummary"] = {**summary, "RestoreInProgress": False}
     service.store.add(table)
-    found = description(service, table)
-    return {
-        "TableDescription": {
-            **found,
-            "TableStatus": "CREATING",
-            "RestoreSummary": {**summary, "RestoreInProgress": True},
-        }
-    }
+    return {"TableDescription": description(service, table)}
 
 
 def load(table: Table, item: Item) -> None:

@@ -230,6 +230,11 @@ class Table(Place):
             self.add(key, new)
         return changes
 
+    def clear(self) -> None:
+        """Remove all items."""
+        for key in list(self.entries):
+            self._write(key, self.entries[key], None, None)
+
     def _undo(self, key: Position, now: Entry | None, before: Entry | None) -> None:
         self._write(key, now, before, None if before is None else before.item)
 

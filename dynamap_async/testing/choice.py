@@ -8,22 +8,21 @@ from dynamap_async.errors import ConfigurationError
 from dynamap_async.models import Model, Table
 from dynamap_async.testing.engine import Engine
 from dynamap_async.testing.local import LocalEngine
+from dynamap_async.testing.moto_engine import MotoEngine
 from dynamap_async.testing.native import NativeEngine
-from dynamap_async.testing.native_program import find_program
 
 
 def find_engine(*, models: Iterable[type[Model] | Table] = (), port: int = 0) -> Engine:
-    """Return the native engine if its program is installed here, otherwise the embedded one. It is not started.
+    """Return the engine that is used where none is named: ``LocalEngine``, which is in this process. It does not run.
 
     Args:
         models: models with a table, or tables, that are created when the engine is entered, under their own names.
         port: the port of the loopback address to listen on; 0 takes one that is free.
 
     Raises:
-        ConfigurationError: neither is installed, or the port is none.
+        ConfigurationError: the port is none.
     """
-    program = find_program()
-    return LocalEngine(models=models, port=port) if program is None else NativeEngine(program, models=models, port=port)
+    return LocalEngine(models=models, port=port)
 
 
 @contextmanager
@@ -31,8 +30,8 @@ def running_engine(choice: str) -> Generator[str]:
     """Run the chosen engine for as long as the ``with`` block lasts, and give its URL.
 
     Args:
-        choice: ``moto`` is a ``LocalEngine``, ``native`` a ``NativeEngine``; a URL is an engine that runs already and
-            is left as it is.
+        choice: ``memory`` is a ``LocalEngine``, ``moto`` a ``MotoEngine``, ``native`` a ``NativeEngine``; a URL is an
+            engine that runs already and is left as it is.
 
     Raises:
         ConfigurationError: it is none of these, its program or packages are not installed, or it cannot be started.
@@ -51,10 +50,14 @@ def chosen_engine(choice: str) -> Engine | None:
     Raises:
         ConfigurationError: as for ``running_engine``.
     """
-    if choice == "moto":
+    if choice == "memory":
         return LocalEngine()
+    if choice == "moto":
+        return MotoEngine()
     if choice == "native":
         return NativeEngine()
     if urlsplit(choice).scheme in ("http", "https") and urlsplit(choice).hostname:
         return None
-    raise ConfigurationError(f"{choice!r} is not an engine; choose moto, native, or a URL such as http://host:8000")
+    raise ConfigurationError(
+        f"{choice!r} is not an engine; choose memory, moto, native, or a URL such as http://host:8000"
+    )

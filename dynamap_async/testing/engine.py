@@ -73,7 +73,7 @@ class Engine(ABC):
         """
         self._models = tuple(models)
         self._wanted_port = checked_port(port)
-        self._endpoint_url: str | None = None
+        self._running = False
 
     @property
     def endpoint_url(self) -> str:
@@ -82,9 +82,9 @@ class Engine(ABC):
         Raises:
             ConfigurationError: the engine is not running.
         """
-        if self._endpoint_url is None:
+        if not self._running:
             raise self._not_running()
-        return self._endpoint_url
+        return f"http://{HOST}:{self._listening_port()}"
 
     def session(self, **settings: Any) -> Session:
         """Return a new session aimed at this engine, with a region and credentials that need no AWS account.
@@ -112,9 +112,18 @@ class Engine(ABC):
             ConfigurationError: the engine is not running.
         """
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it is inside its block."""
+        return self._running
+
     @abstractmethod
-    def _start(self) -> int:
-        """Start the engine, wait until it answers requests, and return its port."""
+    def _start(self) -> None:
+        """Start, and wait until requests are answered."""
+
+    @abstractmethod
+    def _listening_port(self) -> int:
+        """Return the port that it listens on while it is running."""
 
     @abstractmethod
     def _stop(self) -> None:
@@ -130,12 +139,13 @@ class Engine(ABC):
         Raises:
             ConfigurationError: it is running already, its port is taken, or it did not start.
         """
-        if self._endpoint_url is not None:
+        if self._running:
             raise ConfigurationError(
                 f"this {type(self).__name__} is running already; leave its block before you enter it again"
             )
         try:
-            self._endpoint_url = f"http://{HOST}:{self._start()}"
+            self._start()
+            self._running = True
             if self._models:
                 with ThreadPoolExecutor(1) as thread:  # in this one an event loop may be running
                     thread.submit(asyncio.run, self._create_tables()).result()
@@ -170,7 +180,7 @@ class Engine(ABC):
         await _ended(asyncio.get_running_loop().run_in_executor(None, self._end))
 
     def _end(self) -> None:
-        self._endpoint_url = None
+        self._running = False
         self._stop()
 
     async def _create_tables(self) -> None:

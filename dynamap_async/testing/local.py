@@ -1,43 +1,89 @@
-"""The embedded engine: moto, served from a thread of this process. Needs the ``local`` extra."""
+"""The engine in this process: a simulated DynamoDB that needs no other program, no further package and no socket."""
 
-import secrets
+import asyncio
 from collections.abc import Collection, Iterable
+from typing import Any, cast
+from zlib import crc32
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.models import Model, Table
-from dynamap_async.testing.engine import Engine
-from dynamap_async.testing.moto_server import MotoServer, require_moto
+from dynamap_async.service import CONTENT_TYPE
+from dynamap_async.session import Session
+from dynamap_async.simulated import Server, SimulatedDynamoDB, Snapshot
+from dynamap_async.testing.engine import CREDENTIALS, REGION, Engine, of_connection
 from dynamap_async.testing.ports import listen
-from dynamap_async.testing.probe import answers
+from dynamap_async.transport import Connection, WireTransport
+from dynamap_async.transport.channel import Answer, Channel
+from dynamap_async.transport.settings import ConnectionSettings
+from dynamap_async.wire import WireItem
+
+_NOWHERE = "http://in-this-process.invalid"
+"""The URL of sessions that send without a socket."""
+
+
+class LocalChannel:
+    """Gives the bytes of requests to a simulated service of this process, and takes the bytes of its answers.
+
+    Args:
+        service: what answers.
+    """
+
+    name = "nothing: the engine is in this process"
+    errors: tuple[type[BaseException], ...] = ()
+
+    def __init__(self, service: SimulatedDynamoDB) -> None:
+        self._service = service
+
+    async def post(self, headers: dict[str, str], body: bytes) -> Answer:
+        """Have a request carried out. The answer comes in a later turn of the event loop, as over a network.
+
+        Args:
+            headers: those of the request.
+            body: its bytes.
+        """
+        status, answer = self._service.execute(headers["X-Amz-Target"].rpartition(".")[2], body)
+        await asyncio.sleep(0)  # a caller that is cancelled here has had its request carried out
+        return Answer(status, {"content-type": CONTENT_TYPE, "x-amz-crc32": str(crc32(answer))}, answer)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+class LocalTransport(WireTransport, sends_json=True):
+    """Sends to an engine of this process: the same bytes as over a socket, without the socket.
+
+    Args:
+        connection: who asks.
+        service: the engine's service.
+    """
+
+    def __init__(self, connection: Connection, service: SimulatedDynamoDB) -> None:
+        super().__init__(connection)
+        self._service = service
+
+    async def open_channel(self, settings: ConnectionSettings) -> Channel:
+        """Return what gives requests to the engine."""
+        return LocalChannel(self._service)
 
 
 class LocalEngine(Engine):
-    """An in-memory DynamoDB inside this process, for tests and trials: moto behind a real socket.
+    """A DynamoDB in this process, for tests and trials. It needs nothing but this library.
 
-    Engines of one process do not see each other's tables. Tables live until ``reset()`` or the end of the block. All
-    regions and accounts of AWS share one set of them.
+    Engines do not see each other's tables. All regions and accounts of AWS share one set of them.
 
-    It is not DynamoDB. What it does not do, and a test must therefore not rely on:
+    Requests are validated, carried out and charged by the service's rules, and refused in its words. Everything is
+    done at once: tables and indexes are there when they were asked for, reads see what was written before, nothing is
+    refused for want of capacity, and nothing expires. ``docs/how-to/test-engines.md`` lists what differs from AWS.
 
-    - capacity: the reported units are constants, and nothing is ever throttled;
-    - idempotency: client request tokens are ignored, so a repeated transaction is applied twice;
-    - limits: numbers over 38 digits or out of range, duplicate members of sets, keys of a wrong type, batches of more
-      than 25 writes and exclusive start keys are accepted unchecked; an item of exactly 400 KB is refused;
-    - numbers keep the text they were sent with instead of the canonical form;
-    - the last page: no last evaluated key when a page ends exactly at the last item;
-    - an update without an update expression, PartiQL, and some malformed requests are answered with HTTP 500;
-    - expired items are never deleted, reads are always consistent, transactions never conflict;
-    - speed: about 500 requests a second; a page of 100 items takes 75 ms of processor time, during which it holds the
-      interpreter's lock, and with it the event loop of the program under test;
-    - keep-alive: every response closes its connection.
+    Sessions of ``session()`` and of the fixtures for pytest give their requests to the engine without a socket. The
+    engine begins to listen on one when ``endpoint_url`` is first asked for.
 
     Args:
         models: models with a table, or tables, that are created when the engine is entered, under their own names.
         port: the port of the loopback address to listen on; 0 takes one that is free.
-        start_timeout_seconds: how long starting may take.
 
     Raises:
-        ConfigurationError: the ``local`` extra is not installed, or the port is none.
+        ConfigurationError: the port is none.
 
     Example:
         >>> with LocalEngine() as engine:
@@ -45,26 +91,113 @@ class LocalEngine(Engine):
         True
     """
 
-    def __init__(
-        self, *, models: Iterable[type[Model] | Table] = (), port: int = 0, start_timeout_seconds: float = 30.0
-    ) -> None:
-        """Create the engine; it starts when its ``with`` block is entered.
+    def __init__(self, *, models: Iterable[type[Model] | Table] = (), port: int = 0) -> None:
+        """Describe the engine; it is started when it is entered.
 
         Args:
             models: models whose tables are there when the block begins.
             port: the port to listen on, from 1 to 65535, or 0.
-            start_timeout_seconds: how long the engine may take to answer for the first time.
         """
-        require_moto()
         super().__init__(models=models, port=port)
-        self._start_timeout_seconds = start_timeout_seconds
-        self._server: MotoServer | None = None
+        self._service: SimulatedDynamoDB | None = None
+        self._server: Server | None = None
+
+    @property
+    def _running_service(self) -> SimulatedDynamoDB:
+        if self._service is None:
+            raise self._not_running()
+        return self._service
+
+    def transport(self, *, over: str = "process", **connection: Any) -> WireTransport:
+        """Return a transport to this engine, not yet open, for ``Session(transport=...)``.
+
+        Args:
+            over: ``process`` for no socket, ``http`` for one.
+            connection: arguments of ``Connection``; they win over the engine's own.
+
+        Raises:
+            ConfigurationError: the engine is not running, or ``over`` is neither.
+        """
+        if over not in {"process", "http"}:
+            raise ConfigurationError(f"over={over!r} is not a way to the engine; choose 'process' or 'http'")
+        service = self._running_service
+        if over == "http" or "endpoint_url" in connection:
+            return super().transport(**connection)
+        own: dict[str, Any] = {"region": REGION, "endpoint_url": _NOWHERE, "credentials": CREDENTIALS}
+        return LocalTransport(Connection(**own | connection), service)
+
+    def session(self, *, over: str = "process", **settings: Any) -> Session:
+        """Return a new session aimed at this engine, with a region and credentials that need no AWS account.
+
+        Args:
+            over: ``process`` for no socket, ``http`` for one.
+            settings: further arguments of ``Session``, such as ``table_prefix``; they win over the engine's own.
+        """
+        connection, others = of_connection(settings)
+        arguments: dict[str, Any] = {"transport": self.transport(over=over, **connection), **others}
+        return Session(**arguments)
 
     def reset(self) -> None:
-        """Delete all tables of this engine. Sessions stay usable."""
-        if self._server is None:
-            raise self._not_running()
-        self._server.forget_tables()
+        """Forget all tables of this engine. Sessions stay usable."""
+        self._running_service.forget_tables()
+
+    def snapshot(self) -> Snapshot:
+        """Return what ``restore`` goes back to: all tables and items as they are now. It takes microseconds.
+
+        What is written after it is remembered for as long as somebody holds the snapshot.
+
+        Raises:
+            ConfigurationError: the engine is not running.
+        """
+        return self._running_service.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Make all tables and items what they were. It takes as long as there are writes to undo.
+
+        Args:
+            snapshot: of this engine; it can be restored again, those that were made after it cannot.
+
+        Raises:
+            ConfigurationError: the engine is not running, or the snapshot is not of this engine.
+        """
+        try:
+            self._running_service.restore(snapshot)
+        except ValueError as error:
+            raise ConfigurationError(str(error)) from None
+
+    def items(self, table: str) -> list[WireItem]:
+        """Return the items of a table in wire form, in the order of a scan.
+
+        Args:
+            table: its full name.
+
+        Raises:
+            ConfigurationError: the engine is not running, or there is no such table.
+        """
+        return cast("list[WireItem]", self._running_service.items(self._known(table)))
+
+    def load(self, table: str, items: Iterable[WireItem]) -> None:
+        """Store items, as many as there are, without requests; no stream tells of them.
+
+        Args:
+            table: its full name.
+            items: in wire form.
+
+        Raises:
+            ConfigurationError: the engine is not running, there is no such table, or an item is none for it.
+        """
+        try:
+            self._running_service.load(self._known(table), cast("Iterable[dict[str, dict[str, Any]]]", items))
+        except ValueError as error:
+            raise ConfigurationError(f"an item cannot be loaded into {table!r}: {error}") from None
+
+    def size(self) -> int:
+        """Return how many bytes all items have, as DynamoDB counts them.
+
+        Raises:
+            ConfigurationError: the engine is not running.
+        """
+        return self._running_service.size()
 
     def forget(self, tables: Collection[str]) -> None:
         """Delete these tables without a request; those that the engine does not have are ignored.
@@ -75,9 +208,7 @@ class LocalEngine(Engine):
         Raises:
             ConfigurationError: the engine is not running.
         """
-        if self._server is None:
-            raise self._not_running()
-        self._server.forget(tables)
+        self._running_service.forget(tables)
 
     def empty(self, tables: Collection[str]) -> bool:
         """Remove all items of these tables, named in full, without a request. Return False if a table does not exist.
@@ -88,22 +219,25 @@ class LocalEngine(Engine):
         Raises:
             ConfigurationError: the engine is not running.
         """
-        if self._server is None:
-            raise self._not_running()
-        return self._server.empty(tables)
+        return self._running_service.empty(tables)
 
-    def _start(self) -> int:
-        # moto keeps its tables per process and account: an account of its own keeps this engine apart from others.
-        with listen(self._wanted_port) as listening:
-            server = MotoServer(account_id=f"{secrets.randbelow(10**12):012}", listening=listening)
-        self._server = server
-        if not answers(server.port, timeout_seconds=self._start_timeout_seconds):
-            raise ConfigurationError(
-                f"the embedded engine did not answer on port {server.port} within {self._start_timeout_seconds} s"
-            )
-        return server.port
+    def _known(self, table: str) -> str:
+        if table not in self._running_service.store.tables:
+            names = ", ".join(sorted(self._running_service.store.tables)) or "none"
+            raise ConfigurationError(f"the engine has no table {table!r}; it has: {names}")
+        return table
+
+    def _start(self) -> None:
+        self._service = SimulatedDynamoDB(region=REGION)
+        if self._wanted_port:
+            self._listening_port()  # says who is to blame where it is taken
+
+    def _listening_port(self) -> int:
+        if self._server is None:
+            self._server = Server(self._running_service, listen(self._wanted_port))
+        return self._server.port
 
     def _stop(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        server, self._server, self._service = self._server, None, None
+        if server is not None:
+            server.close()

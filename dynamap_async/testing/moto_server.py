@@ -51,16 +51,14 @@ class _Stoppable(Protocol):
 
 
 def require_moto() -> None:
-    """Check that the packages of the ``local`` extra are installed.
+    """Check that the packages of the ``moto`` extra are installed.
 
     Raises:
         ConfigurationError: one of them is missing.
     """
     for name in _NEEDED:
         if importlib.util.find_spec(name) is None:
-            raise ConfigurationError(
-                f"the embedded engine needs the package {name!r}: pip install 'dynamap-async[local]'"
-            )
+            raise ConfigurationError(f"moto needs the package {name!r}: pip install 'dynamap-async[moto]'")
 
 
 class MotoServer:
@@ -125,8 +123,7 @@ def _backend(account_id: str) -> _Backend:
     except Exception as error:
         # moto asks boto3 for the regions, and boto3 reads profiles: a profile that does not exist ends here.
         raise ConfigurationError(
-            f"the embedded engine cannot read the AWS settings ({error}); unset AWS_PROFILE, or name an existing "
-            "profile"
+            f"moto cannot read the AWS settings ({error}); unset AWS_PROFILE, or name an existing profile"
         ) from error
     return backend
 
@@ -179,7 +176,7 @@ def _in_account(
             try:
                 return list(application(environ, start_response))
             except Exception as error:
-                _LOGGER.debug("the embedded engine failed", exc_info=True)
+                _LOGGER.debug("moto failed", exc_info=True)
                 status, code = "500 Internal Server Error", "InternalServerError"
                 if isinstance(error, NotImplementedError) and str(error).endswith(_NO_SUCH_OPERATION):
                     status, code = "400 Bad Request", "UnknownOperationException"

@@ -132,12 +132,12 @@ class NativeEngine(Engine):
         self._kill()
         self._launch(self._port)
 
-    def _start(self) -> int:
+    def _start(self) -> None:
         if self._wanted_port:
             listen(self._wanted_port).close()  # says who is to blame where it is taken
             self._launch(self._wanted_port)
             self._port = self._wanted_port
-            return self._port
+            return
         # Between finding a free port and listening on it another program may take it: then the engine exits at once.
         attempts = _START_ATTEMPTS
         while True:
@@ -150,7 +150,12 @@ class NativeEngine(Engine):
                     raise
             else:
                 self._port = port
-                return port
+                return
+
+    def _listening_port(self) -> int:
+        if self._port is None:
+            raise self._not_running()
+        return self._port
 
     def _stop(self) -> None:
         self._kill()

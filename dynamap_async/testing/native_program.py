@@ -40,7 +40,7 @@ _MACHINES: Final = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64"
 _TIMEOUT_SECONDS: Final = 30.0
 _MOST_BYTES: Final = 64 * 2**20
 _VARIABLE: Final = re.compile(r"\$\{(\w+)\}")
-_BY_HAND: Final = f"get dynoxide in another way and set {EXECUTABLE} to its path, or use the embedded engine"
+_BY_HAND: Final = f"get dynoxide in another way and set {EXECUTABLE} to its path, or use the engine in the process"
 
 
 def find_program() -> Path | None:

@@ -18,6 +18,7 @@ from dynamap_async.testing.engine import Engine, local_settings, of_connection
 from dynamap_async.testing.faults import Faults
 from dynamap_async.testing.kept import Kept, KeptTables, Keys, WatchedTransport, emptied
 from dynamap_async.testing.local import LocalEngine
+from dynamap_async.testing.moto_engine import MotoEngine
 from dynamap_async.testing.request_log import RequestLog
 from dynamap_async.testing.seeding import Seed, seed
 from dynamap_async.transport import Connection, Transport, WireTransport
@@ -28,26 +29,34 @@ class EngineEndpoint:
     """The engine of one test process, which its tests use unless their settings say otherwise.
 
     Args:
-        endpoint_url: the engine's URL.
-        engine: the engine itself, where it was started here.
+        place: the engine, if it was started here; else the URL of one that runs already.
     """
 
-    def __init__(self, endpoint_url: str, engine: Engine | None = None) -> None:
-        self.connection: Final = local_settings(endpoint_url)
-        self._engine: Final = engine
-        self._kind: Final = WireTransport if engine is None else engine.transport_class
-        self._transport: Final = self._kind(Connection(**self.connection))
+    def __init__(self, place: Engine | str) -> None:
+        self._place: Final = place
+        self._transport: Final = self._made()
         self.tables: Final = KeptTables()
         """Tables of the engine that a test has left empty."""
 
     def transport(self, **connection: Any) -> Transport:
-        """Return a transport, not yet open. One to this engine reuses what was looked up of it."""
-        return self._kind(Connection(**self.connection | connection)) if connection else self._transport.another()
+        """Return a transport, not yet open; one that leads here does not look up anew where that is."""
+        return self._made(**connection) if connection else self._transport.another()
 
-    def started(self, endpoint_url: str) -> Engine | None:
-        """Return the engine at a URL if it was started here, and so ends with this process; otherwise None."""
-        engine = self._engine
-        return engine if engine is not None and engine.endpoint_url == endpoint_url else None
+    def _made(self, **connection: Any) -> WireTransport:
+        if isinstance(self._place, Engine):
+            return self._place.transport(**connection)
+        return WireTransport(Connection(**local_settings(self._place) | connection))
+
+    def started(self, endpoint_url: str | None) -> Engine | None:
+        """Return the engine if it was started here, and so ends with this process; else None.
+
+        Args:
+            endpoint_url: where a test's settings lead; None if they say nothing of it.
+        """
+        engine = self._place
+        if isinstance(engine, str) or (endpoint_url is not None and endpoint_url != engine.endpoint_url):
+            return None
+        return engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +87,7 @@ class Prepared:
         send through one transport, which is opened once. It may be entered in one task and left in another.
         """
         connection, own = of_connection(self.settings)
-        engine = self.place.started((self.place.connection | connection)["endpoint_url"])
+        engine = self.place.started(connection.get("endpoint_url"))
         keeps = engine is not None and not connection and own.keys().isdisjoint(("table_prefix", "table_names"))
         tables = (self.place.tables.take(self.models) if keeps else None) or Kept(f"t{uuid4().hex[:12]}-", {})
         settings: dict[str, Any] = {"table_prefix": tables.prefix, "clock": self.clock, **own}
@@ -99,7 +108,7 @@ class Prepared:
                 dropped: Keys = keys
                 if keeps and well and await _empty(engine, transport, keys):
                     dropped = self.place.tables.keep(self.models, Kept(tables.prefix, keys))
-                if isinstance(engine, LocalEngine):
+                if isinstance(engine, LocalEngine | MotoEngine):
                     engine.forget(dropped)
                 elif dropped:
                     async with Session(**settings, transport=making) as keeper:
@@ -121,7 +130,7 @@ class Prepared:
 
 
 async def _empty(engine: Engine | None, transport: Transport, keys: Keys) -> bool:
-    return engine.empty(keys) if isinstance(engine, LocalEngine) else await emptied(transport, keys)
+    return engine.empty(keys) if isinstance(engine, LocalEngine | MotoEngine) else await emptied(transport, keys)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class RequestLog:
     def assert_read_units(self, *, at_most: float) -> None:
         """Assert that the answers reported no more read units than this; ``at_most=0`` for none at all.
 
-        What an engine reports is worth as much as the engine: the embedded one reports a constant for reads.
+        What an engine reports is worth as much as the engine: moto reports a constant for reads.
 
         Args:
             at_most: read units, in all answers together.

@@ -249,9 +249,20 @@ class WireTransport:
         endpoint = settings.endpoint
         return _Opened(
             endpoint=endpoint,
-            channel=await open_channel(settings, self._longest_connect_seconds),
+            channel=await self.open_channel(settings),
             signer=Signer(service, region=endpoint.region, host=endpoint.host, path=endpoint.path),
         )
+
+    async def open_channel(self, settings: ConnectionSettings) -> Channel:
+        """Return what requests to one endpoint are sent over. A class that is derived from it may send otherwise.
+
+        Args:
+            settings: what the connection turned out to be.
+
+        Raises:
+            ConfigurationError: the HTTP client does not accept the settings.
+        """
+        return await open_channel(settings, self._longest_connect_seconds)
 
     async def _remedied(
         self, credentials: CredentialSource, error: CredentialsRejectedError, answer: Answer, used: Credentials

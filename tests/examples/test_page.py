@@ -15,7 +15,7 @@ import anyio
 import pytest
 import pytest_asyncio
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.parametrize("engine", ["moto"], indirect=True)]
+pytestmark = [pytest.mark.asyncio, pytest.mark.parametrize("engine", ["memory"], indirect=True)]
 
 # An expression that comes true when something on the page changes.
 UNTIL = """new Promise(done => {

@@ -120,7 +120,6 @@ def test_capacity_units_of_our_arithmetic_are_the_published_ones(name, published
 
 
 @pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.engine_fault("moto", "the consumed capacity that it reports is a constant")
 def test_explained_request_costs_what_the_source_printed(name, filled, published, client):
     request, _, _ = FIGURES[name]
     said = published.requests[name]

@@ -156,7 +156,6 @@ async def test_relation_is_read_from_the_other_end(filled, published):
     assert (one.customer_name, one.bill_due) == ("Andriana Gauvain", None)
 
 
-@pytest.mark.engine_fault("moto", "the consumed capacity that it reports is a constant")
 def test_explained_request_costs_what_our_arithmetic_says(filled, wire_items, client):
     request = REQUESTS["all-invoice-roots"](filled).explain().body
     answer = client.query(**request, ReturnConsumedCapacity="TOTAL")

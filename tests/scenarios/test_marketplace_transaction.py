@@ -17,7 +17,6 @@ from dynamap_async.errors import (
     ResourceNotFoundError,
     TransactionCanceledError,
 )
-from dynamap_async.testing import LocalEngine
 
 SCENARIO = "marketplace-transaction"
 SEED = json.loads((Path(__file__).parent / "data" / SCENARIO / "seed.json").read_text("utf-8"))
@@ -66,14 +65,6 @@ async def shop(session):
     await session.put(Customer(id=CUSTOMER))
     await session.put(Product(id=PRODUCT))
     return session
-
-
-@pytest.fixture
-def knows_tokens(engine, request):
-    """Expect failure where the engine ignores client request tokens."""
-    if isinstance(engine, LocalEngine):
-        reason = "moto ignores ClientRequestToken: the same transaction again finds the product sold"
-        request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
 
 
 async def place(session, placed, *, token=None):
@@ -152,7 +143,6 @@ async def test_missing_table_is_not_a_cancellation(shop):
     assert (await shop.get(Product, PRODUCT)).status is Status.IN_STOCK
 
 
-@pytest.mark.usefixtures("knows_tokens")
 async def test_same_order_with_the_same_token_succeeds_without_a_second_effect(shop):
     token = str(uuid4())  # an engine that is shared remembers those of other tests
     await place(shop, order(), token=token)
@@ -160,7 +150,6 @@ async def test_same_order_with_the_same_token_succeeds_without_a_second_effect(s
     assert await shop.scan(Order) == [order()]
 
 
-@pytest.mark.usefixtures("knows_tokens")
 async def test_another_order_with_the_same_token_is_refused_and_the_first_stays(shop):
     token = str(uuid4())
     await place(shop, order(), token=token)

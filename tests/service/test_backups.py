@@ -1,4 +1,4 @@
-"""Backups and restores: a restored table has the items and the settings of its model. On moto, which alone has them."""
+"""Backups and restores, on the engine that has them: a restored table has the items and the settings of its model."""
 
 import hashlib
 from datetime import UTC, datetime, timedelta

@@ -31,7 +31,6 @@ class Provisioned(Model, table="clicks", throughput=Throughput(read=5, write=5))
     by_page = GlobalIndex(partition_key="page")
 
 
-@pytest.mark.engine_fault("moto", "has no maxima of on-demand tables")
 async def test_maxima_are_made_described_and_changed(session):
     await session.tables.create(Bounded)
     found = await session.tables.describe(Bounded)

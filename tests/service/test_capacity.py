@@ -15,7 +15,6 @@ from dynamap_async.request import Request
 
 pytestmark = [
     pytest.mark.asyncio,
-    pytest.mark.engine_fault("moto", "capacity is a constant for reads, and ignores sizes and indexes for writes"),
 ]
 
 

@@ -198,7 +198,6 @@ async def test_an_item_whose_new_key_is_taken_stays_and_is_told(opened):
     assert len(found) == TOTAL + 1
 
 
-@pytest.mark.engine_fault("moto", "forgets client request tokens, so that what was repeated counts as another's")
 async def test_a_lost_answer_moves_nothing_twice_and_counts_once(opened, faults):
     session, other = opened
     faults.on("TransactWriteItems", nth=1).lose_answer()

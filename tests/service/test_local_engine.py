@@ -22,7 +22,7 @@ from botocore.exceptions import ClientError
 
 from dynamap_async import Attr, Model, PartitionKey, Session
 from dynamap_async.errors import ConfigurationError, OperationError
-from dynamap_async.testing import Engine, LocalEngine, NativeEngine
+from dynamap_async.testing import Engine, LocalEngine, MotoEngine, NativeEngine
 
 OPEN_FILES = Path("/dev/fd")
 only_on_posix = pytest.mark.skipif(os.name != "posix", reason="POSIX only: stands in for an engine with a script")
@@ -33,11 +33,13 @@ class Note(Model, table="notes"):
     text: Attr[str]
 
 
-@pytest.fixture(params=["moto", "native"])
+@pytest.fixture(params=["memory", "moto", "native"])
 def make_engine(request: pytest.FixtureRequest) -> Callable[..., Engine]:
     """Return a function that makes an engine which only this test uses."""
-    if request.param == "moto":
+    if request.param == "memory":
         return LocalEngine
+    if request.param == "moto":
+        return MotoEngine
     return partial(NativeEngine, request.getfixturevalue("native_executable"))
 
 
@@ -196,23 +198,23 @@ def test_engine_cannot_be_entered_twice_at_once(make_engine):
         pass
 
 
-def test_requests_to_the_embedded_engine_are_not_logged(caplog, capfd):
-    with caplog.at_level(logging.DEBUG, logger="werkzeug"), LocalEngine() as engine:
+def test_requests_to_moto_are_not_logged(caplog, capfd):
+    with caplog.at_level(logging.DEBUG, logger="werkzeug"), MotoEngine() as engine:
         table_names(engine)
     assert [record for record in caplog.records if record.name == "werkzeug"] == []
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_failure_of_the_embedded_engine_is_told_in_the_error_and_not_logged(caplog, capfd):
-    with LocalEngine(models=[Note]) as engine:
+def test_a_failure_of_moto_is_told_in_the_error_and_not_logged(caplog, capfd):
+    with MotoEngine(models=[Note]) as engine:
         client = client_of(engine, config=Config(retries={"total_max_attempts": 1}))
         with closing(client), pytest.raises(client.exceptions.InternalServerError, match="moto failed: AttributeError"):
             client.update_item(TableName="notes", Key={"id": {"S": "a"}})
     assert (capfd.readouterr(), [each.name for each in caplog.records if "dynamap" not in each.name]) == (("", ""), [])
 
 
-def test_an_operation_that_the_embedded_engine_does_not_have_is_unknown_to_it():
-    with LocalEngine(models=[Note]) as engine:
+def test_an_operation_that_moto_does_not_have_is_unknown_to_it():
+    with MotoEngine(models=[Note]) as engine:
         client = client_of(engine)
         with closing(client), pytest.raises(ClientError, match="list_contributor_insights") as caught:
             client.list_contributor_insights(TableName="notes")
@@ -225,8 +227,8 @@ def test_an_operation_that_the_embedded_engine_does_not_have_is_unknown_to_it():
 @pytest.mark.parametrize("package", ["moto", "flask", "flask_cors"])
 def test_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'dynamap-async\[local\]'"):
-        LocalEngine()
+    with pytest.raises(ConfigurationError, match=r"pip install 'dynamap-async\[moto\]'"):
+        MotoEngine()
 
 
 @pytest.mark.parametrize("place", ["missing", "folder", "text"])
@@ -302,14 +304,14 @@ def test_each_header_of_the_embedded_engine_is_sent_once() -> None:
     assert sorted(names) == sorted(set(names))
 
 
-def test_the_embedded_engine_says_at_once_that_the_aws_profile_is_unknown() -> None:
-    program = "from dynamap_async.testing import LocalEngine\nwith LocalEngine(): pass"
+def test_moto_says_at_once_that_the_aws_profile_is_unknown() -> None:
+    program = "from dynamap_async.testing import MotoEngine\nwith MotoEngine(): pass"
     environment = os.environ | {"AWS_PROFILE": "nobody"}
     run = subprocess.run(
         [sys.executable, "-c", program], check=False, env=environment, capture_output=True, text=True, timeout=120
     )
     assert run.returncode == 1
-    assert "ConfigurationError: the embedded engine cannot read the AWS settings" in run.stderr
+    assert "ConfigurationError: moto cannot read the AWS settings" in run.stderr
     assert "unset AWS_PROFILE" in run.stderr
 
 

@@ -84,7 +84,6 @@ async def test_a_conflict_of_unknown_outcome_is_not_tried_again(plain, faulty, f
     assert (await plain.get(Page, "p")).text == "x"
 
 
-@pytest.mark.engine_fault("moto", "it does not remember client request tokens, so the transaction is done twice")
 @pytest.mark.asyncio
 async def test_a_change_that_is_saved_exactly_once_survives_a_lost_answer(plain, faulty, faults):
     await plain.create(Page(name="p"))

@@ -79,9 +79,6 @@ LACKING = {
     (NativeEngine, "recovery"): "UpdateContinuousBackups",
     (NativeEngine, "encryption"): "UpdateTable with SSESpecification",
     (NativeEngine, "replicas"): "UpdateTable with ReplicaUpdates",
-    (LocalEngine, "stream", "new-and-old"): "UpdateTable with StreamSpecification, where there was a stream before",
-    (LocalEngine, "table_class"): "UpdateTable with TableClass",
-    (LocalEngine, "encryption"): "UpdateTable with SSESpecification",
     (LocalEngine, "replicas"): "UpdateTable with ReplicaUpdates",
 }
 """An engine, a setting, and where that matters what it becomes -> the call that the engine refuses, or ignores."""

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Session
-from dynamap_async.errors import ConfigurationError, InternalServerError, ResourceInUseError, ResourceNotFoundError
+from dynamap_async.errors import ConfigurationError, ResourceInUseError, ResourceNotFoundError
 from dynamap_async.request import Request
 from dynamap_async.testing import FrozenClock
 from dynamap_async.testing.faults import Faults
@@ -70,9 +70,6 @@ async def test_two_runs_on_an_engine_have_equal_logs(engine):
     assert len(logs[0]) > 6
 
 
-@pytest.mark.engine_fault(
-    "moto", "HTTP 500 where an item has another type than the key of a new index", raises=InternalServerError
-)
 @pytest.mark.virtual_clock
 async def test_items_that_do_not_fit_are_left_out_of_a_new_index(engine):
     slow = SlowTables(engine)

@@ -72,7 +72,7 @@ async def test_what_an_engine_does_not_have_is_asked_for_once_and_not_listed(eng
 
 
 @pytest.mark.asyncio
-async def test_a_resource_policy_of_moto_is_listed(running):
+async def test_a_resource_policy_is_listed(running):
     engine = running(LocalEngine)
     policy = EngineTransport(engine.endpoint_url)
     async with engine.session() as session:

@@ -250,10 +250,7 @@ async def test_names_are_listed_over_several_pages(session):
             TableSettings(recovery=Recovery(days=7)),
             marks=pytest.mark.engine_fault("native", "has no DescribeContinuousBackups and UpdateContinuousBackups"),
         ),
-        pytest.param(
-            TableSettings(table_class="infrequent-access"),
-            marks=pytest.mark.engine_fault("moto", "CreateTable and UpdateTable ignore TableClass"),
-        ),
+        TableSettings(table_class="infrequent-access"),
     ],
     ids=lambda settings: next(iter(settings.declared())),
 )

@@ -38,7 +38,6 @@ from dynamap_async.errors import (
     VersionConflictError,
 )
 from dynamap_async.operations import Save
-from dynamap_async.testing import LocalEngine
 from dynamap_async.testing.faults import Faults
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -68,14 +67,6 @@ class Elsewhere(Model, table="elsewhere"):
 @pytest.fixture
 def prefix():
     return f"t{uuid4().hex[:12]}-"
-
-
-@pytest.fixture
-def knows_tokens(engine, request):
-    """Expect failure where the engine ignores client request tokens."""
-    if isinstance(engine, LocalEngine):
-        reason = "moto ignores ClientRequestToken: a transaction that is sent again is carried out again"
-        request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
 
 
 @pytest_asyncio.fixture
@@ -177,10 +168,7 @@ async def test_hundred_actions_are_one_transaction(tables):
         await tables.transact_write(Put(Entry(owner="ada", number=n)) for n in range(101))
 
 
-async def test_hundred_items_are_read_as_one(engine, tables, request):
-    if isinstance(engine, LocalEngine):
-        reason = "moto reads at most 25 items in one transaction, which was the limit until 2022"
-        request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+async def test_hundred_items_are_read_as_one(tables):
     await tables.put_many(Entry(owner="ada", number=n) for n in range(100))
     found = await tables.transact_get(*((Entry, "ada", n) for n in range(100)))
     assert [entry.number for entry in found] == list(range(100))
@@ -203,7 +191,6 @@ async def test_reads_keep_their_places(tables):
         await tables.transact_get((Account, "ada"), (Entry, "eve", 9))
 
 
-@pytest.mark.usefixtures("knows_tokens")
 async def test_given_token_does_a_transaction_once(tables):
     token = str(uuid4())
     for _ in range(2):
@@ -284,7 +271,6 @@ async def test_put_and_transaction_of_one_item_keep_their_order(tables):
         assert await balances(tables) == [number + 100, number, 0]
 
 
-@pytest.mark.usefixtures("knows_tokens")
 async def test_transaction_whose_answer_is_lost_is_done_once(engine, prefix, tables):
     faults = Faults()
     faults.on("TransactWriteItems", times=2).lose_answer()
@@ -298,7 +284,6 @@ async def test_transaction_whose_answer_is_lost_is_done_once(engine, prefix, tab
     assert faults.requests["TransactWriteItems"] == 3
 
 
-@pytest.mark.usefixtures("knows_tokens")
 async def test_counter_that_is_counted_exactly_once_is_exact_under_random_faults(engine, prefix, tables):
     faults = Faults.random(share=0.4, seed=7)
     async with faults.session(engine, table_prefix=prefix, retry=PATIENT, capacity=UNPACED) as session:

@@ -613,7 +613,6 @@ async def test_a_value_that_the_item_lacks_says_how_to_begin(session):
         await session.update(Lacking, "a").set(Lacking.count, Lacking.other)
 
 
-@pytest.mark.engine_fault("moto", "it refuses the transaction as a whole", raises=RequestRejectedError)
 @pytest.mark.asyncio
 async def test_a_transaction_says_what_to_make_first(session):
     await session.tables.create(Lacking)

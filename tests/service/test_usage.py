@@ -18,7 +18,6 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.capacity import Charge, page_charge, read_charge, write_charge
-from dynamap_async.errors import BatchError
 
 pytestmark = pytest.mark.asyncio
 
@@ -71,7 +70,6 @@ async def everything(session):
     await session.transact_get((Parcel, "ada", 1), (Parcel, "ada", 3))
 
 
-@pytest.mark.engine_fault("moto", "what it reports of a table and its indexes does not add up to its own sum")
 async def test_the_session_has_what_the_engine_reported_and_scopes_share_it_out(watched, answers):
     async with watched.scope("outer") as outer:
         await everything(watched)
@@ -91,7 +89,6 @@ async def test_the_session_has_what_the_engine_reported_and_scopes_share_it_out(
         assert getattr(outer.usage, name) == sum(getattr(each, name) for each in own[:2])
 
 
-@pytest.mark.engine_fault("moto", "capacity is a constant for reads, and ignores sizes and indexes for writes")
 async def test_each_scope_pays_what_its_own_items_take_of_a_shared_batch(watched):
     sizes = {"small": [10, 20], "large": [5000, 10_000, 3000]}
     items = {name: [parcel(n, name, size) for n, size in enumerate(all_, all_[0])] for name, all_ in sizes.items()}
@@ -109,7 +106,6 @@ async def test_each_scope_pays_what_its_own_items_take_of_a_shared_batch(watched
         assert scope.usage.on(watched.table_name(Parcel), "by_city").write_units == charge.index_units["by_city"]
 
 
-@pytest.mark.engine_fault("moto", "capacity is a constant for reads, and ignores sizes and indexes for writes")
 async def test_the_usage_of_reads_is_what_the_arithmetic_says(watched):
     items = [parcel(n, "Oslo", n * 700) for n in range(8)]
     await watched.put_many(items)
@@ -122,7 +118,6 @@ async def test_the_usage_of_reads_is_what_the_arithmetic_says(watched):
     assert scope.usage.on(watched.table_name(Parcel)).read_units == reads
 
 
-@pytest.mark.engine_fault("moto", "BatchExecuteStatement finds no table", raises=BatchError)
 async def test_statements_are_accounted_for(watched):
     await watched.put_many([parcel(n) for n in range(4)])
     table = watched.table_name(Parcel)
@@ -139,7 +134,6 @@ async def test_statements_are_accounted_for(watched):
     assert usage.write_units == 2.0
 
 
-@pytest.mark.engine_fault("moto", "transactions that write report no capacity")
 async def test_a_transaction_takes_twice_what_its_writes_take(watched):
     async with watched.scope("transaction") as scope:
         await watched.transact_write([Put(parcel(1)), Put(parcel(2))])

@@ -60,7 +60,7 @@ def demo(
             first = first_of(error)
             if engine is None or not isinstance(first, TransportError):
                 raise
-            raise CommandError(f"{line_of(first)}, or leave out --engine to use the embedded engine") from error
+            raise CommandError(f"{line_of(first)}, or leave out --engine to use one in this process") from error
 
 
 def _tour(only: ScenarioName | None, *, engine: str | None, explain: bool) -> None:

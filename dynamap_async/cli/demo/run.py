@@ -4,7 +4,7 @@ import asyncio
 import os
 import secrets
 from collections.abc import Generator, Sequence
-from contextlib import AsyncExitStack, ExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -13,17 +13,14 @@ from dynamap_async.cli.demo._story import MODELS, STEPS
 from dynamap_async.cli.demo.scenario import Scenario
 from dynamap_async.cli.demo.screen import Screen
 from dynamap_async.cli.demo.work import CONCURRENT_PUTS, RETRY, AnsweredQuestion, ask_all, put_all, tables_of
-from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.cli.output import number_of
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import ConfigurationError
 from dynamap_async.testing import LocalEngine, RequestLog
 from dynamap_async.transport import AioConfig, Connection, WireTransport
 
 _REGION: Final = "eu-west-1"
 _LOCAL_CREDENTIALS: Final = Credentials(access_key_id="local", secret_access_key="local")  # noqa: S106 - none is verified
 _CREDENTIALS_IN_ENVIRONMENT: Final = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")
-_AWS_FILES: Final = ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE")
 _CONNECT_TIMEOUT_SECONDS: Final = 5
 _READ_TIMEOUT_SECONDS: Final = 30
 
@@ -32,22 +29,24 @@ _READ_TIMEOUT_SECONDS: Final = 30
 class DemoEndpoint:
     """The endpoint that the demo runs on."""
 
-    endpoint_url: str
-    own: bool
-    """Whether the engine is the demo's own: then nobody else has tables there, and none need to be deleted."""
+    engine: LocalEngine | str
+    """The demo's own engine, or the URL of another."""
 
-    def connection(self) -> Connection:
-        """Return the arguments of a session: AWS's settings if there are some, else those that local engines take."""
-        config = AioConfig(
-            connect_timeout=_CONNECT_TIMEOUT_SECONDS,
-            read_timeout=_READ_TIMEOUT_SECONDS,
-            proxies={} if self.own else None,  # no proxy stands between two threads; None takes the environment's
-        )
-        if not self.own and (_is_aws(self.endpoint_url) or any(map(os.environ.get, _CREDENTIALS_IN_ENVIRONMENT))):
-            return Connection(endpoint_url=self.endpoint_url, aio_config=config)
-        return Connection(
-            endpoint_url=self.endpoint_url, region=_REGION, credentials=_LOCAL_CREDENTIALS, aio_config=config
-        )
+    @property
+    def own(self) -> bool:
+        """Whether the engine is the demo's own: then nobody else has tables there, and none need to be deleted."""
+        return isinstance(self.engine, LocalEngine)
+
+    def transport(self) -> WireTransport:
+        """Return a transport, with AWS's settings where there are some, else as local engines take it."""
+        url = self.engine
+        if isinstance(url, LocalEngine):
+            return url.transport()
+        config = AioConfig(connect_timeout=_CONNECT_TIMEOUT_SECONDS, read_timeout=_READ_TIMEOUT_SECONDS)
+        if _is_aws(url) or any(map(os.environ.get, _CREDENTIALS_IN_ENVIRONMENT)):
+            return WireTransport(Connection(endpoint_url=url, aio_config=config))
+        local = Connection(endpoint_url=url, region=_REGION, credentials=_LOCAL_CREDENTIALS, aio_config=config)
+        return WireTransport(local)
 
     def table_prefix(self) -> str:
         """Return the prefix that keeps the demo's tables apart from all others."""
@@ -58,16 +57,14 @@ def run_demo(scenarios: Sequence[Scenario], screen: Screen, *, engine: str | Non
     """Create the scenarios' tables, ask all their questions at once, and print the answers.
 
     Args:
-        engine: the URL of an engine to use instead of the embedded one.
+        engine: the URL of an engine to use instead of one in this process.
 
     Raises:
         DynamapError: something did not work; errors of concurrent work arrive in an exception group.
-        MissingExtraError: the embedded engine is not installed.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    where = _embedded() if engine is None else engine
     screen.opening("Published designs of DynamoDB tables, as Pydantic models that answer questions.")
-    with _place(where, screen) as place:
+    with _place(engine, screen) as place:
         answers = asyncio.run(_work(scenarios, place, screen))
     numbered = iter(enumerate(answers, 1))
     for scenario in scenarios:
@@ -79,60 +76,38 @@ def run_demo(scenarios: Sequence[Scenario], screen: Screen, *, engine: str | Non
 
 
 def run_story(screen: Screen, *, engine: str | None) -> None:
-    """Run the story, and print each step when it is done.
+    """Run the story, and show each step when it is done.
+
+    Args:
+        screen: where to show it.
+        engine: the URL of an engine to use instead of one in this process.
 
     Raises:
         DynamapError: something did not work; errors of concurrent work arrive in an exception group.
-        MissingExtraError: the embedded engine is not installed.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    where = _embedded() if engine is None else engine
     screen.opening("Five steps: what you write, and what it does. It runs here, without AWS.")
-    with _place(where, screen) as place:
+    with _place(engine, screen) as place:
         asyncio.run(_tell(place, screen))
     screen.end_of_story()
 
 
 @contextmanager
-def _place(engine: str | LocalEngine, screen: Screen) -> Generator[DemoEndpoint]:
-    if isinstance(engine, str):
-        screen.fact("engine", engine)
-        yield DemoEndpoint(endpoint_url=engine, own=False)
+def _place(url: str | None, screen: Screen) -> Generator[DemoEndpoint]:
+    if url is not None:
+        screen.fact("engine", url)
+        yield DemoEndpoint(engine=url)
         return
-    with ExitStack() as stack:
-        stack.enter_context(_without_aws_settings())
-        with screen.step("engine", "moto, embedded in this process"):
-            stack.enter_context(engine)
-        yield DemoEndpoint(endpoint_url=engine.endpoint_url, own=True)
-
-
-@contextmanager
-def _without_aws_settings() -> Generator[None]:
-    """Remove AWS's environment variables in the block: the embedded engine reads them too, and might fail."""
-    settings = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
-    for name in settings:
-        del os.environ[name]
-    os.environ |= dict.fromkeys(_AWS_FILES, os.devnull)
-    try:
-        yield
-    finally:
-        for name in _AWS_FILES:
-            del os.environ[name]
-        os.environ |= settings
-
-
-def _embedded() -> LocalEngine:
-    try:
-        return LocalEngine()
-    except ConfigurationError as error:
-        raise MissingExtraError("The demo's embedded engine") from error
+    with LocalEngine() as engine:
+        screen.fact("engine", "a DynamoDB in this process")
+        yield DemoEndpoint(engine=engine)
 
 
 async def _work(scenarios: Sequence[Scenario], place: DemoEndpoint, screen: Screen) -> list[AnsweredQuestion]:
     models = [model for scenario in scenarios for model in scenario.models]
     items = [item for scenario in scenarios for item in scenario.items()]
     questions = [question for scenario in scenarios for question in scenario.questions]
-    wire, table_prefix = WireTransport(place.connection()), place.table_prefix()
+    wire, table_prefix = place.transport(), place.table_prefix()
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(Session(transport=wire, table_prefix=table_prefix, retry=RETRY))
         with screen.step("tables", f"created from {number_of(len(models), 'model')} with their indexes"):
@@ -145,9 +120,8 @@ async def _work(scenarios: Sequence[Scenario], place: DemoEndpoint, screen: Scre
 
 async def _tell(place: DemoEndpoint, screen: Screen) -> None:
     log = RequestLog()
-    transport = WireTransport(place.connection())
     async with (
-        Session(transport=transport, table_prefix=place.table_prefix(), retry=RETRY, observer=log) as session,
+        Session(transport=place.transport(), table_prefix=place.table_prefix(), retry=RETRY, observer=log) as session,
         tables_of(MODELS, session, kept=place.own),
     ):
         for number, step in enumerate(STEPS, 1):

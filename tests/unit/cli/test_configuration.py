@@ -156,7 +156,7 @@ def test_an_environment_names_the_engine_that_is_started_for_it(configured, sett
         ("[env.prod.table_names]\nusers = 1", "env.prod.table_names.users = 1 is not a string"),
         ("models = 'a'", "models must be a list of modules, such as models = ['shop.models']"),
         ("region = 1", "region = 1 is not a string"),
-        ("engine = 'moto'", "engine = 'moto': `dynamap local` starts 'native' or 'embedded'"),
+        ("engine = 'mongo'", "engine = 'mongo': `dynamap local` starts 'memory', 'moto' or 'native'"),
         (
             "[env.dev]\nengine = 'http://127.0.0.1:8000'",
             "the address of one that runs is env.dev.endpoint_url = 'http://127.0.0.1:8000'",

@@ -4,7 +4,7 @@ import pytest
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.testing import LocalEngine, NativeEngine, find_engine, native_program
-from dynamap_async.testing.choice import running_engine
+from dynamap_async.testing.choice import chosen_engine, running_engine
 from dynamap_async.testing.probe import answers
 
 
@@ -15,7 +15,7 @@ def test_an_engine_that_runs_already_is_taken_as_it_is(url):
 
 
 def test_an_engine_runs_as_long_as_the_block():
-    with running_engine("moto") as endpoint_url:
+    with running_engine("memory") as endpoint_url:
         port = int(endpoint_url.rpartition(":")[2])
         assert answers(port, timeout_seconds=10)
     assert not answers(port, timeout_seconds=10)
@@ -23,7 +23,7 @@ def test_an_engine_runs_as_long_as_the_block():
 
 @pytest.mark.parametrize("choice", ["mongo", "localhost:8000", "http://", ""])
 def test_what_is_no_engine_is_refused(choice):
-    with pytest.raises(ConfigurationError, match="choose moto, native, or a URL"), running_engine(choice):
+    with pytest.raises(ConfigurationError, match="choose memory, moto, native, or a URL"), running_engine(choice):
         pass
 
 
@@ -39,22 +39,19 @@ def test_the_native_engine_needs_its_program(nothing_installed):
         pass
 
 
-def test_the_embedded_engine_is_found_where_the_native_one_is_not_installed(nothing_installed):
-    assert isinstance(find_engine(), LocalEngine)
-
-
 @pytest.mark.parametrize("by_variable", [True, False], ids=["named", "installed"])
-def test_the_native_engine_is_found_where_it_is_installed(nothing_installed, monkeypatch, tmp_path, by_variable):
+def test_the_native_engine_is_taken_where_it_is_named(nothing_installed, monkeypatch, tmp_path, by_variable):
     program = tmp_path / "dynoxide" if by_variable else native_program.installed_program()
     program.parent.mkdir(parents=True, exist_ok=True)
     program.touch(mode=0o755)
     if by_variable:
         monkeypatch.setenv("DYNAMAP_NATIVE_ENGINE", str(program))
-    found = find_engine()
-    assert isinstance(found, NativeEngine)
-    assert found._executable == program
+    chosen = chosen_engine("native")
+    assert isinstance(chosen, NativeEngine)
+    assert chosen._executable == program
+    assert isinstance(find_engine(), LocalEngine)  # which is used where none is named
 
 
-def test_a_port_and_models_reach_the_engine_that_is_found(nothing_installed):
+def test_a_port_and_models_reach_the_engine_that_is_found():
     with pytest.raises(ConfigurationError, match="is not a port"):
         find_engine(port=-1)

@@ -35,7 +35,7 @@ class User(Model, table="users"):
 
 @pytest.fixture
 def place(engine):
-    return EngineEndpoint(engine.endpoint_url, engine)
+    return EngineEndpoint(engine)
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ async def test_the_embedded_engine_empties_without_a_request():
     with LocalEngine() as local:
         assert local.empty([])
         assert not local.empty(["nothing"])
-        place = EngineEndpoint(local.endpoint_url, local)
+        place = EngineEndpoint(local)
         for number in range(30):
             async with prepared(place, Entry) as session:
                 await session.put_many([Entry(account="ada", number=each) for each in range(number)])

@@ -281,7 +281,8 @@ def test_a_run_that_does_not_use_the_plugin_imports_nothing_but_the_plugin(run_a
 
 
 def test_help_markers_and_fixtures_show_what_the_plugin_offers(run, pytester):
-    run("--help").stdout.fnmatch_lines(["DynamoDB for tests (dynamap_async):", "  --dynamap-engine=moto|native|URL"])
+    title, option = "DynamoDB for tests (dynamap_async):", "  --dynamap-engine=memory|moto|native|URL"
+    run("--help").stdout.fnmatch_lines([title, option])
     run("--markers").stdout.fnmatch_lines(["@pytest.mark.dynamap(models=(), seed=None): the models whose tables *"])
     run("--fixtures").stdout.fnmatch_lines(["dynamap_session -- *", "*An open session *"])
 

@@ -26,14 +26,14 @@ class Ledger(Model, table="ledgers"):
 @pytest.fixture(scope="module")
 def local():
     with LocalEngine() as engine:
-        server = engine._server._server
-        application, seen = server.app, []
+        service, seen = engine._service, []
+        execute = service.execute
 
-        def noted(environ, start_response):
-            seen.append(environ["HTTP_X_AMZ_TARGET"].partition(".")[2])
-            return application(environ, start_response)
+        def noted(operation, body):
+            seen.append(operation)
+            return execute(operation, body)
 
-        server.app = noted
+        service.execute = noted
         yield SimpleNamespace(engine=engine, url=engine.endpoint_url, seen=seen)
 
 
@@ -48,14 +48,14 @@ def prepared(place, **settings):
     return Prepared(place=place, models=[Account, Ledger], settings=settings, **facts)
 
 
-async def test_tables_cost_one_request_each_on_the_embedded_engine(local, tables_at):
-    async with prepared(EngineEndpoint(local.url, local.engine)).open():
+async def test_tables_cost_one_request_each(local, tables_at):
+    async with prepared(EngineEndpoint(local.engine)).open():
         assert len(tables_at(local.url)) == 2
     assert local.seen == ["CreateTable", "CreateTable", "ListTables"]
 
 
 async def test_the_next_test_with_the_same_models_costs_no_request(local):
-    place = EngineEndpoint(local.url, local.engine)
+    place = EngineEndpoint(local.engine)
     async with prepared(place).open():
         pass
     local.seen.clear()
@@ -65,7 +65,7 @@ async def test_the_next_test_with_the_same_models_costs_no_request(local):
 
 
 async def test_only_the_tables_of_the_test_are_dropped(local, tables_at):
-    place = EngineEndpoint(local.url, local.engine)
+    place = EngineEndpoint(local.engine)
     async with prepared(place, table_prefix="kept-").open():
         async with prepared(place, table_prefix="other-").open():
             pass
@@ -82,8 +82,7 @@ async def test_tables_of_an_engine_that_runs_elsewhere_are_deleted_by_requests(l
 async def test_a_table_that_cannot_be_dropped_keeps_no_other(local, tables_at):
     opening = prepared(EngineEndpoint(local.url), table_prefix="kept-").open()
     await opening.__aenter__()
-    (region,) = (each for each in local.engine._server._backend.values() if each.tables)
-    region.tables["kept-accounts"].deletion_protection_enabled = True
+    local.engine._service.store.tables["kept-accounts"].settings["DeletionProtectionEnabled"] = True
     with pytest.raises(ExceptionGroup, match="could not be dropped") as failed:
         await opening.__aexit__(None, None, None)
     assert len(failed.value.exceptions) == 1
@@ -93,7 +92,7 @@ async def test_a_table_that_cannot_be_dropped_keeps_no_other(local, tables_at):
 
 async def test_settings_that_lead_to_another_engine_have_their_tables_deleted_there(local, tables_at):
     with LocalEngine() as idle:
-        async with prepared(EngineEndpoint(idle.endpoint_url, idle), endpoint_url=local.url).open():
+        async with prepared(EngineEndpoint(idle), endpoint_url=local.url).open():
             pass
     assert tables_at(local.url) == []
 
@@ -106,7 +105,7 @@ async def test_where_the_engine_is_is_looked_up_once(local, monkeypatch):
         return complete(connection)
 
     monkeypatch.setattr(http, "complete_settings", noted)
-    place = EngineEndpoint(local.url, local.engine)
+    place = EngineEndpoint(local.engine)
     for _ in range(3):
         async with prepared(place).open():
             pass
@@ -114,7 +113,7 @@ async def test_where_the_engine_is_is_looked_up_once(local, monkeypatch):
 
 
 async def test_forgetting_tables_that_are_not_there_is_no_error(local, tables_at):
-    async with prepared(EngineEndpoint(local.url, local.engine), table_prefix="kept-").open():
+    async with prepared(EngineEndpoint(local.engine), table_prefix="kept-").open():
         local.engine.forget(["nothing"])
         assert len(tables_at(local.url)) == 2
 

@@ -71,11 +71,11 @@ PURE_LEAVES_OUT = tuple(
     f"--ignore=tests/service/test_{name}.py"
     for name in ("awslambda", "demo", "local_engine", "slow_tables", "table_plans")
 )
-ONE_ENGINE = ("-k", "not [moto")
+ONE_ENGINE = ("-k", "not [memory")
 # Of the processes in which `dynamap demo` runs, these fall to the newest Python, and all others to the lowest versions:
 # Pythons differ in how they pass on an interrupt, releases of Typer and Rich in what they show.
-INTERRUPTS = ("-k", "not [moto and not (test_demo and not interrupt)")
-SHOWN = ("-k", "not [moto and not (test_demo and interrupt)")
+INTERRUPTS = ("-k", "not [memory and not (test_demo and not interrupt)")
+SHOWN = ("-k", "not [memory and not (test_demo and interrupt)")
 READS_SOURCES = ("distance", "documentation", "logging", "objects", "outside_changes", "parameters_documented", "words")
 # How much gets done before a simulated table, on a clock that jumps: minutes of it, and all that takes part has tests.
 SIMULATED = ("benchmarks/test_situations", "concurrency/test_harmless_pacing")

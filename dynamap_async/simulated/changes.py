@@ -71,8 +71,10 @@ class Streams:
         if table.settings.pop("StreamSpecification", None) is not None:
             self._streams[table.settings["LatestStreamArn"]].is_open = False
 
-    def note(self, table: Table, old: Entry | None, new: Entry | None, by: dict[str, str] | None = None) -> None:
-        """Tell what a write changed; nothing, if it changed nothing.
+    def note(
+        self, table: Table, old: Entry | None, new: Entry | None, by: dict[str, str] | None = None
+    ) -> Stream | None:
+        """Tell what a write changed, and return the stream that tells it; None, if it changed nothing or there is none.
 
         Args:
             table: the table.
@@ -82,9 +84,9 @@ class Streams:
         """
         entry = new or old
         if "StreamSpecification" not in table.settings or entry is None:
-            return
+            return None
         if old is not None and new is not None and same_items(old, new):
-            return
+            return None
         stream = self._streams[table.settings["LatestStreamArn"]]
         keys = key_of(table, entry.item)
         size = admit_item(keys)
@@ -114,6 +116,7 @@ class Streams:
             "userIdentity": by,
         }
         stream.records.append((wire.answer(record), size, now))
+        return stream
 
     def find(self, arn: str) -> Stream:
         """Return a stream.

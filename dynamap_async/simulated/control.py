@@ -398,7 +398,6 @@ def update_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out UpdateTable."""
     table = service.described(body["TableName"])
     settings = table.settings
-    before = dict(settings)
     changes = [
         name for name, value in body.items() if name not in {"TableName", "AttributeDefinitions"} and value is not None
     ]
@@ -407,6 +406,7 @@ def update_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
             "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
             "SSESpecification or ReplicaUpdates is required"
         )
+    service.keep_settings(table)
     _change_units(service, table, body)
     for update in body.get("GlobalSecondaryIndexUpdates") or ():
         _change_index(table, update, body.get("AttributeDefinitions"))
@@ -417,13 +417,7 @@ def update_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
         if body.get(name) is not None:
             both = isinstance(settings.get(name), dict) and name in {"OnDemandThroughput", "WarmThroughput"}
             settings[name] = {**settings[name], **body[name]} if both else body[name]
-    service.store.journal.note(partial(_restore_settings, table, before))
     return {"TableDescription": description(service, table)}
-
-
-def _restore_settings(table: Table, before: dict[str, Any]) -> None:
-    table.settings.clear()
-    table.settings.update(before)
 
 
 def _change_units(service: Service, table: Table, body: dict[str, Any]) -> None:

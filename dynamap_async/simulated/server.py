@@ -46,8 +46,9 @@ class Server:
 
     def close(self) -> None:
         """Close all connections and end the thread."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._stopping.set)
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
 
     def _run(self) -> None:
@@ -58,10 +59,8 @@ class Server:
             self._ready.set()
 
     async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        server = await self._loop.create_server(
-            lambda: _Connection(self._service, self._connections), sock=self._listening
-        )
+        loop = self._loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: _Connection(self._service, self._connections), sock=self._listening)
         self._ready.set()
         await self._stopping.wait()
         server.close()

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable
 from copy import deepcopy
+from functools import partial
 from typing import Any, Final
 
 from dynamap_async.limits import CLIENT_REQUEST_TOKEN_SECONDS
@@ -153,6 +154,11 @@ class Service:
     def remember(self, token: str, asked: str, done: Any) -> None:
         """Keep what a transaction did, for the ten minutes in which its token means it."""
         self.tokens[token] = (self.clock(), asked, done)
+        self.store.journal.note(partial(self.tokens.pop, token, None))
+
+    def keep_settings(self, table: Table) -> None:
+        """Remember the settings of a table, which are about to change, for those who go back to a snapshot."""
+        self.store.journal.note(partial(_go_back, table.settings, dict(table.settings)))
 
     def arn(self, table: str) -> str:
         """Return the ARN of a table."""
@@ -177,8 +183,15 @@ class Service:
         """Store an item, or remove it, and tell the table's stream."""
         before, changes = table.replace(position, item, size)
         after = table.entries.get(position)
-        self.streams.note(table, before, after)
+        stream = self.streams.note(table, before, after)
+        if stream is not None:
+            self.store.journal.note(stream.records.pop)
         return before, after, written(before, size, changes)
+
+
+def _go_back(settings: dict[str, Any], before: dict[str, Any]) -> None:
+    settings.clear()
+    settings.update(before)
 
 
 def required(body: dict[str, Any], name: str) -> Any:

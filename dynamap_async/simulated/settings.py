@@ -112,7 +112,9 @@ def describe_time_to_live(service: Service, body: dict[str, Any]) -> dict[str, A
 
 def update_time_to_live(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out UpdateTimeToLive."""
-    settings = service.described(body["TableName"]).settings
+    table = service.described(body["TableName"])
+    service.keep_settings(table)
+    settings = table.settings
     asked = body["TimeToLiveSpecification"]
     before = settings.get("TimeToLive")
     if asked["Enabled"]:
@@ -127,15 +129,7 @@ def update_time_to_live(service: Service, body: dict[str, Any]) -> dict[str, Any
         if before != asked["AttributeName"]:
             raise invalid(f"TimeToLive is active on a different AttributeName: current AttributeName is {before}")
         del settings["TimeToLive"]
-    service.store.journal.note(partial(_put_back, settings, "TimeToLive", before))
     return {"TimeToLiveSpecification": asked}
-
-
-def _put_back(settings: dict[str, Any], name: str, before: Any) -> None:
-    if before is None:
-        settings.pop(name, None)
-    else:
-        settings[name] = before
 
 
 def _of_arn(service: Service, arn: str) -> Table:
@@ -156,9 +150,16 @@ def _of_arn(service: Service, arn: str) -> Table:
     return table
 
 
+def _changed(service: Service, arn: str) -> dict[str, Any]:
+    """Return the settings of the table of an ARN, which are about to change."""
+    table = _of_arn(service, arn)
+    service.keep_settings(table)
+    return table.settings
+
+
 def tag_resource(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out TagResource."""
-    settings = _of_arn(service, body["ResourceArn"]).settings
+    settings = _changed(service, body["ResourceArn"])
     tags = {**settings["Tags"], **{each["Key"]: each["Value"] for each in body["Tags"]}}
     if len(tags) > 50:
         raise Refused("LimitExceededException", "Subscriber limit exceeded: Too many tags for this resource")
@@ -168,7 +169,7 @@ def tag_resource(service: Service, body: dict[str, Any]) -> dict[str, Any]:
 
 def untag_resource(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out UntagResource."""
-    settings = _of_arn(service, body["ResourceArn"]).settings
+    settings = _changed(service, body["ResourceArn"])
     settings["Tags"] = {key: value for key, value in settings["Tags"].items() if key not in body["TagKeys"]}
     return {}
 
@@ -201,6 +202,7 @@ def update_continuous_backups(service: Service, body: dict[str, Any]) -> dict[st
     """Carry out UpdateContinuousBackups."""
     table = _or_table_not_found(service, body["TableName"])
     asked = body["PointInTimeRecoverySpecification"]
+    service.keep_settings(table)
     if asked["PointInTimeRecoveryEnabled"]:
         table.settings["RecoveryDays"] = asked.get(
             "RecoveryPeriodInDays", table.settings.get("RecoveryDays", RECOVERY_DAYS)
@@ -233,6 +235,7 @@ def create_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
         "BackupCreationDateTime": now,
     }
     service.backups[arn] = (details, description(service, table), _copied(table))
+    service.store.journal.note(partial(service.backups.pop, arn, None))
     return {"BackupDetails": {**details, "BackupStatus": "CREATING"}}
 
 
@@ -287,7 +290,8 @@ def describe_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
 def delete_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out DeleteBackup."""
     found = _backup_description(service, body["BackupArn"])
-    del service.backups[body["BackupArn"]]
+    gone = service.backups.pop(body["BackupArn"])
+    service.store.journal.note(partial(service.backups.__setitem__, body["BackupArn"], gone))
     return {"BackupDescription": {**found, "BackupDetails": {**found["BackupDetails"], "BackupStatus": "DELETED"}}}
 
 
@@ -312,13 +316,17 @@ def list_backups(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     return {"BackupSummaries": page, "LastEvaluatedBackupArn": page[-1]["BackupArn"] if more else None}
 
 
+def _refuse_taken(service: Service, name: str) -> None:
+    if name in service.store.tables:
+        raise Refused("TableAlreadyExistsException", f"Table already exists: {name}")
+
+
 def _restore(
     service: Service, body: dict[str, Any], copy: tuple[dict[str, Any], list[bytes]], summary: dict[str, Any]
 ) -> dict[str, Any]:
     settings, texts = deepcopy(copy[0]), copy[1]
     name = body["TargetTableName"]
-    if name in service.store.tables:
-        raise Refused("TableAlreadyExistsException", f"Table already exists: {name}")
+    _refuse_taken(service, name)
     settings["TableName"] = name
     for member, override in (
         ("BillingMode", "BillingModeOverride"),
@@ -368,6 +376,7 @@ def restore_table_to_point_in_time(service: Service, body: dict[str, Any]) -> di
     if name is None:
         raise invalid_value("SourceTableName or SourceTableArn must be specified")
     table = _or_table_not_found(service, name)
+    _refuse_taken(service, body["TargetTableName"])
     if "RecoveryDays" not in table.settings:
         raise Refused("PointInTimeRecoveryUnavailableException", "Point in time recovery is not enabled for table")
     at = body.get("RestoreDateTime")
@@ -381,7 +390,7 @@ def restore_table_to_point_in_time(service: Service, body: dict[str, Any]) -> di
 
 def put_resource_policy(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out PutResourcePolicy."""
-    settings = _of_arn(service, body["ResourceArn"]).settings
+    settings = _changed(service, body["ResourceArn"])
     _expected(settings, body)
     settings["ResourcePolicy"] = body["Policy"]
     settings["PolicyRevision"] = revision = str(int(service.clock() * 1000))
@@ -408,7 +417,7 @@ def get_resource_policy(service: Service, body: dict[str, Any]) -> dict[str, Any
 
 def delete_resource_policy(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out DeleteResourcePolicy."""
-    settings = _of_arn(service, body["ResourceArn"]).settings
+    settings = _changed(service, body["ResourceArn"])
     _expected(settings, body)
     settings.pop("ResourcePolicy", None)
     return {"RevisionId": settings.pop("PolicyRevision", None)}

@@ -293,4 +293,4 @@ async def test_without_its_packages_the_shop_says_in_one_line_what_to_install():
     assert program.returncode == 1
     (line,) = said.decode().splitlines()
     assert line.startswith("The shop needs dynamap_async, fastapi, ")
-    assert line.endswith('"dynamap-async[fastapi,local]" jinja2 python-multipart strawberry-graphql uvicorn')
+    assert line.endswith('"dynamap-async[fastapi]" jinja2 python-multipart strawberry-graphql uvicorn')

@@ -29,7 +29,7 @@ DYNAMAP = Path(sysconfig.get_path("scripts")) / "dynamap"
 PUBLISHED = Path(__file__).parents[1] / "scenarios" / "data"
 CHECKOUT = Path(__file__).parents[2]
 ESCAPE = "\x1b"
-INSTALL = "pip install 'dynamap-async[cli,local]'"
+INSTALL = "pip install 'dynamap-async[cli]'"
 # Everything in the environment that changes how a terminal program looks, or where AWS is.
 UNWANTED = re.compile(r"AWS_.*|.*COLOR.*|COLUMNS|LINES|TERM|TTY_.*|GITHUB_ACTIONS|PYTHONWARNINGS|PYTHONIOENCODING")
 
@@ -344,7 +344,7 @@ def test_terminal_shows_progress_and_colors_unless_they_are_declined(more, color
     assert bool(re.search(rb"\x1b\[(3\d|9\d)m", shown)) is colors
 
 
-def test_settings_of_the_environment_do_not_reach_the_embedded_engine():
+def test_settings_of_the_environment_do_not_reach_the_engine_in_the_process():
     nowhere = "http://127.0.0.1:9"
     aws = {"AWS_PROFILE": "none-of-that-name", "AWS_CA_BUNDLE": "none", "AWS_ENDPOINT_URL": nowhere}
     proxies = {"HTTP_PROXY": nowhere, "http_proxy": nowhere, "NO_PROXY": "", "no_proxy": ""}
@@ -415,7 +415,7 @@ def test_engine_that_does_not_answer_is_one_line_with_a_remedy():
         failed = run(DYNAMAP, "demo", "--engine", f"http://127.0.0.1:{closed.getsockname()[1]}")
     assert failed.returncode == 1
     assert failed.stderr.count("\n") == 1
-    assert "leave out --engine to use the embedded engine" in failed.stderr
+    assert "leave out --engine to use one in this process" in failed.stderr
 
 
 @pytest.mark.parametrize("url", ["somewhere", "http://[", "ftp://127.0.0.1"])
@@ -425,18 +425,12 @@ def test_engine_that_is_no_address_is_one_line_with_a_remedy(url):
     assert "address" in failed.stderr or "must look like" in failed.stderr
 
 
-@pytest.mark.parametrize("package", ["typer", "rich", "moto"])
+@pytest.mark.parametrize("package", ["typer", "rich"])
 def test_missing_package_is_one_line_that_names_the_command_to_install_it(package):
     failed = run(sys.executable, "-c", HIDING_DRIVER, package, "demo")
     assert (failed.returncode, failed.stdout) == (2, "")
     assert failed.stderr.count("\n") == 1
     assert failed.stderr.endswith(f"{INSTALL}\n")
-
-
-def test_named_engine_needs_no_embedded_one():
-    with LocalEngine() as engine:
-        arguments = ("demo", "--scenario", "chat", "--engine", engine.endpoint_url)
-        assert run(sys.executable, "-c", HIDING_DRIVER, "moto", *arguments).returncode == 0
 
 
 @pytest.mark.parametrize(

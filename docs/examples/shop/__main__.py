@@ -4,7 +4,7 @@ import sys
 from importlib.util import find_spec
 
 PACKAGES = ("dynamap_async", "fastapi", "flask", "jinja2", "moto", "python_multipart", "strawberry", "uvicorn")
-INSTALL = 'pip install "dynamap-async[fastapi,local]" jinja2 python-multipart strawberry-graphql uvicorn'
+INSTALL = 'pip install "dynamap-async[fastapi]" jinja2 python-multipart strawberry-graphql uvicorn'
 
 missing = [name for name in PACKAGES if find_spec(name) is None]
 if missing:

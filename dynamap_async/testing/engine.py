@@ -112,11 +112,6 @@ class Engine(ABC):
             ConfigurationError: the engine is not running.
         """
 
-    @property
-    def is_running(self) -> bool:
-        """Whether it is inside its block."""
-        return self._running
-
     @abstractmethod
     def _start(self) -> None:
         """Start, and wait until requests are answered."""

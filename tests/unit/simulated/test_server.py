@@ -2,8 +2,7 @@
 
 import json
 import socket
-import threading
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from zlib import crc32
 
 import pytest
@@ -20,10 +19,18 @@ def server():
         yield server
 
 
+@contextmanager
+def connection_to(server):
+    """Connect to a server; give what sends, and the file of what comes."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as connection:
+        with connection.makefile("rb") as file:
+            yield connection.sendall, file
+
+
 @pytest.fixture
 def connected(server):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as connection:
-        yield connection
+    with connection_to(server) as connected:
+        yield connected
 
 
 def request(operation, body=b"{}", more=b""):
@@ -46,8 +53,9 @@ def answer(file):
 
 
 def test_answers_have_a_checksum_a_media_type_and_an_id(connected):
-    connected.sendall(request("ListTables"))
-    status, headers, body = answer(connected.makefile("rb"))
+    send, file = connected
+    send(request("ListTables"))
+    status, headers, body = answer(file)
     assert (status, json.loads(body)) == (200, {"TableNames": []})
     assert headers["x-amz-crc32"] == str(crc32(body))
     assert headers["content-type"] == "application/x-amz-json-1.0"
@@ -55,38 +63,40 @@ def test_answers_have_a_checksum_a_media_type_and_an_id(connected):
 
 
 def test_requests_that_come_together_are_answered_in_order(connected):
-    connected.sendall(request("ListTables") + request("Nonsense") + request("DescribeLimits"))
-    file = connected.makefile("rb")
+    send, file = connected
+    send(request("ListTables") + request("Nonsense") + request("DescribeLimits"))
     assert [answer(file)[0] for _ in range(3)] == [200, 400, 200]
 
 
 def test_a_client_that_asks_for_it_has_its_connection_closed(connected):
-    connected.sendall(request("ListTables", more=b"Connection: close\r\n"))
-    file = connected.makefile("rb")
+    send, file = connected
+    send(request("ListTables", more=b"Connection: close\r\n"))
     assert answer(file)[1]["connection"] == "close"
     assert file.read() == b""
 
 
 def test_a_request_without_an_operation_is_refused(connected):
-    connected.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-    status, _headers, body = answer(connected.makefile("rb"))
+    send, file = connected
+    send(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    status, _headers, body = answer(file)
     assert status == 400
     assert json.loads(body)["__type"].endswith("#UnknownOperationException")
 
 
 def test_what_is_no_http_ends_its_connection_only(server, connected):
-    connected.sendall(b"\0\0\0\r\n\r\n")
-    assert connected.makefile("rb").read() == b""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as another:
-        another.sendall(request("ListTables"))
-        assert answer(another.makefile("rb"))[0] == 200
+    send, file = connected
+    send(b"\0\0\0\r\n\r\n")
+    assert file.read() == b""
+    with connection_to(server) as (send, file):
+        send(request("ListTables"))
+        assert answer(file)[0] == 200
 
 
 def test_closing_ends_connections_and_the_thread(server, connected):
-    connected.sendall(request("ListTables"))
-    file = connected.makefile("rb")
+    send, file = connected
+    send(request("ListTables"))
     answer(file)
     server.close()
     with suppress(ConnectionResetError):  # as an aborted connection may end
         assert file.read() == b""
-    assert "simulated DynamoDB" not in {thread.name for thread in threading.enumerate()}
+    assert not server._thread.is_alive()

@@ -22,9 +22,9 @@ def server():
 @contextmanager
 def connection_to(server):
     """Connect to a server; give what sends, and the file of what comes."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as connection:
-        with connection.makefile("rb") as file:
-            yield connection.sendall, file
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS)
+    with connection, connection.makefile("rb") as file:
+        yield connection.sendall, file
 
 
 @pytest.fixture

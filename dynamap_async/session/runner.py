@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dynamap_async import operations
 from dynamap_async.errors import OperationError, ServiceError
@@ -85,8 +85,8 @@ class Runner:
         Args:
             operation: what to do.
         """
-        asked: Any = operation
-        match asked:
+        asked: Any = operation  # whose result is what its class says
+        match cast("object", operation):
             case Get() | Find():  # first, so that a program that only reads loads no other class
                 return self._single(asked)
             case operations.Write():

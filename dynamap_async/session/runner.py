@@ -98,8 +98,7 @@ class Runner:
             case operations.Statement() | operations.Statements():
                 return self.statements.carry_out(asked)
             case operations.Count():
-                counting: Coroutine[Any, Any, Any] = self.reads.count(asked)
-                return counting
+                return cast("Coroutine[Any, Any, R]", self.reads.count(asked))
             case operations.PagedOperation():
                 return self.reads.read(asked)
             case _:

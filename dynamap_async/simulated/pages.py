@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dynamap_async.limits import PAGE_BYTES
 from dynamap_async.simulated.store import Entry, Place, Position
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Page:
     """What one request of a query, a scan or a SELECT has looked at."""
 
-    entries: list[Entry] = field(default_factory=list[Entry])
+    entries: list[Entry]
     """What fits the filter."""
-    size: int = 0
+    size: int
     """The bytes of all that was looked at."""
-    looked_at: int = 0
-    ended: Position | None = None
+    looked_at: int
+    ended: Position | None
     """Where it ended, if there may be more."""
 
 
@@ -31,19 +31,18 @@ def page(place: Place, positions: Iterable[Position], limit: int, fits: Callable
         limit: the most items to look at; 0 for any number.
         fits: the filter.
     """
-    found, entries = Page(), place.entries
+    entries, found = place.entries, list[Entry]()
+    size = looked_at = 0
     last: Position | None = None
     for position in positions:
         entry = entries[position]
-        if found.looked_at and found.size + entry.size > PAGE_BYTES:
-            found.ended = last
-            break
-        found.size += entry.size
-        found.looked_at += 1
+        if looked_at and size + entry.size > PAGE_BYTES:
+            return Page(found, size, looked_at, last)
+        size += entry.size
+        looked_at += 1
         last = position
         if fits is None or fits(entry):
-            found.entries.append(entry)
-        if found.looked_at == limit:  # the service does not look whether anything follows
-            found.ended = last
-            break
-    return found
+            found.append(entry)
+        if looked_at == limit:  # the service does not look whether anything follows
+            return Page(found, size, looked_at, last)
+    return Page(found, size, looked_at, None)

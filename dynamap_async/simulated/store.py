@@ -42,6 +42,10 @@ class Entry:
     places: tuple[Position | None, ...] = ()
     """Of an item of a table: where it stands in each of the table's indexes."""
 
+    def stand(self, places: tuple[Position | None, ...]) -> None:
+        """Remember where it stands in the table's indexes."""
+        self.places = places
+
     @property
     def item(self) -> Item:
         """A new copy of the item."""
@@ -102,6 +106,11 @@ class Place:
             self.bytes -= old.size
         self.entries[position] = entry
         self.bytes += entry.size
+
+    def fill(self, entries: dict[Position, Entry]) -> None:
+        """Have these entries, and no others."""
+        self.entries, self.keys = entries, SortedKeys(entries)
+        self.bytes = sum(entry.size for entry in entries.values())
 
     def remove(self, position: Position) -> None:
         """Remove the entry at a position."""
@@ -187,6 +196,10 @@ class Table(Place):
     """What DescribeTable says of it, but for what is counted."""
     journal: Journal | None = None
 
+    def note_in(self, journal: Journal) -> None:
+        """Note in a journal how to undo what is done from now on."""
+        self.journal = journal
+
     def replace(self, key: Position, item: Item | None, size: int = 0) -> tuple[Entry | None, list[IndexChange]]:
         """Store an item, or remove the one that is there, and follow in the indexes.
 
@@ -222,7 +235,7 @@ class Table(Place):
                     index.add(now, new_entry)
                 changes.append(IndexChange(index, old_entry, new_entry, was != now))
             if new is not None:
-                new.places = places
+                new.stand(places)
         if new is None:
             if old is not None:
                 self.remove(key)
@@ -245,18 +258,17 @@ class Table(Place):
         for key, entry in self.entries.items():
             item = entry.item
             place = index.place_of(item, key)
-            entry.places = (*entry.places, place)
+            entry.stand((*entry.places, place))
             if place is not None:
                 found[place] = index.entry(item, entry)
-        index.entries, index.keys = found, SortedKeys(found)
-        index.bytes = sum(entry.size for entry in found.values())
+        index.fill(found)
 
     def drop(self, name: str) -> None:
         """Take an index away."""
         number = list(self.indexes).index(name)
         del self.indexes[name]
         for entry in self.entries.values():
-            entry.places = entry.places[:number] + entry.places[number + 1 :]
+            entry.stand(entry.places[:number] + entry.places[number + 1 :])
 
 
 class Journal:
@@ -317,7 +329,7 @@ class Store:
 
     def add(self, table: Table) -> None:
         """Take a new table."""
-        table.journal = self.journal
+        table.note_in(self.journal)
         self.tables[table.name] = table
         self.journal.note(partial(self.tables.pop, table.name))
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 SET_FROM_OUTSIDE = {
     ("cli/demo", "mine"): "what a user does with an item, shown as it is done",
-    ("cli/demo", "os"): "environment variables are set so",
     ("cli/demo", "yours"): "as `mine`",
     ("executor", "call"): "what the ledger, the admission and the queues note about a call is kept with it",
     ("executor", "request"): "a body learns that the answer is to report what it took",

@@ -156,7 +156,10 @@ class WriteId:
 
 @dataclass(slots=True, kw_only=True)
 class Request:
-    """One call of the DynamoDB API, ready to be encoded, signed and sent. It does not change."""
+    """One call of the DynamoDB API, ready to be encoded, signed and sent.
+
+    It changes once: when it is sent, its body is made to ask for the units that it takes.
+    """
 
     operation: str
     """The API's own name of the operation, such as ``GetItem``."""

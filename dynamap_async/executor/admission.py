@@ -1,4 +1,4 @@
-"""Admission: lets requests wait for the units that they need, on the event loop. What is decided, the governor decides.
+"""Admission: lets requests wait for the units that they need, on the event loop. The governor decides.
 
 Limits are asked for by DescribeTable in the background, and again as long as they matter; no request waits for that but
 those beyond what may be spent of a table of unknown limits. Where it is denied or fails, limits are learned from
@@ -297,8 +297,8 @@ class Admission:
         self.governor.record_spent(tickets, units, attempts, now, supposed)
         self._follow(now)
 
-    def is_free(self, request: Request, call: Call | None = None) -> bool:
-        """Return whether a request needs no units. Of tables that never refused any, that is one look-up.
+    def may_go_now(self, request: Request, call: Call | None = None) -> bool:
+        """Return whether a request may be sent without waiting for units: one look-up, of tables that never refused.
 
         Args:
             request: what is to be sent.
@@ -449,7 +449,7 @@ class Admission:
 
     async def admitted(self, call: Call) -> None:
         """Wait until a request has its units. Whoever gives up waiting calls ``leave``."""
-        if self.is_free(call.request, call):
+        if self.may_go_now(call.request, call):
             return
         units: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if not self.ask(call, call.priority, partial(_set, units)):
@@ -469,7 +469,7 @@ class Admission:
         ticket = call.ticket
         if ticket is None or ticket.queue is None or priority >= ticket.priority:
             return
-        if self.is_free(call.request, call):
+        if self.may_go_now(call.request, call):
             self._go_anyway(ticket)
             return
         now = _now()

@@ -1,9 +1,9 @@
 """The carrier: sends calls, and decides what becomes of each.
 
-A batch is carried in a task of its own. A caller who is alone carries its call in its own task, which spares it the
-cost of another one. Both go through the same steps: take a slot, begin an attempt, count, send, judge, and decide
-whether the call is sent again. They differ in where a call waits for its next attempt: in a queue of its lane, or in
-its caller's task.
+A batch, a write, and what had to queue are carried in a task of their own. The caller of any other request carries it
+in its own task, which spares it the cost of another one. Both go through the same steps: take a slot, begin an attempt,
+count, send, judge, and decide whether the call is sent again. They differ in where a call waits for its next attempt: in
+a queue of its lane, or in its caller's task.
 
 Invariant: a task carries one exchange at a time, and holds one slot for it, never while it waits. Every call of an
 exchange is answered, given up, queued again, or waits out a backoff. None is lost, and none learns of another's error.
@@ -262,7 +262,7 @@ class Carrier:
             if waiter.reserved is not None:
                 await self._within_budget(call)
             while True:
-                if not self._admission.is_free(call.request, call):
+                if not self._admission.may_go_now(call.request, call):
                     await self._admission.admitted(call)
                 if not self._slots.try_take(priority):
                     await self._slots.take(priority)

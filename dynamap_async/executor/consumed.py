@@ -1,4 +1,4 @@
-"""Metering: requests ask what they take, and answers are read for it. The one place that knows these forms.
+"""Metering: how requests ask for the units that they take, and in which form answers report them.
 
 Answers of engines differ from the service's, so what cannot be read is taken for no report, never for an error.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConsumedCapacity.html
@@ -54,7 +54,7 @@ def is_metered(request: Request) -> bool:
 
 
 def metered(request: Request) -> Request:
-    """Let a request ask what it takes, and return it."""
+    """Return a request with the parameter that has the answer report its units."""
     asked = request.service.metered.get(request.operation)
     if asked is not None and "ReturnConsumedCapacity" not in request.body:
         # Another body, for this one may be the operation's; another request would cost 2 us (benchmarks: get_one).

@@ -307,7 +307,7 @@ class Lane:
             return None
         loop, ticket = asyncio.get_running_loop(), None
         now = loop.time()
-        if not chunk.waits and not self._admission.is_free(chunk.asked):
+        if not chunk.waits and not self._admission.may_go_now(chunk.asked):
             ticket = self._admission.takes_chunk(chunk, Priority.INTERACTIVE if payer is None else payer.priority, now)
             if ticket is None and not self._admission.lets_wait(chunk):
                 return None
@@ -418,7 +418,7 @@ class Lane:
             or not schedule.is_idle
             or schedule.has_window
             or call.priority is not Priority.INTERACTIVE
-            or not self._admission.is_free(call.request, call)
+            or not self._admission.may_go_now(call.request, call)
         ):
             return False
         self._first = call
@@ -493,7 +493,7 @@ class Lane:
             return
         shares = self._policy.enabled and call.request.batchable
         schedule = self._schedule
-        if not shares and schedule.is_idle and self._admission.is_free(call.request, call):
+        if not shares and schedule.is_idle and self._admission.may_go_now(call.request, call):
             priority = call.urgency = call.priority
             if self._slots.try_take(priority):
                 self._carrier.carry_in_task([call], priority)
@@ -526,7 +526,7 @@ class Lane:
     def _let_in(self, call: Call) -> None:
         """Queue a call as soon as it has the units that it needs: at once, as a rule."""
         admission = self._admission
-        free = admission.is_free(call.request, call)
+        free = admission.may_go_now(call.request, call)
         if not free and call.ticket is not None and call.ticket.admitted_at is not None:
             free = True  # a chunk that has its units
         if not free and call.chunk is not None and (call.attempts or not self._admission.lets_wait(call.chunk)):

@@ -328,7 +328,7 @@ class Ledger:
         several = len(carried) > 1
         coalesced: dict[TableOperation, int] = {}
         for call in carried:
-            # What most are, nobody having joined it, needs no call (benchmarks: get_one, concurrent_gets_400).
+            # Most calls have one waiter, whose wait needs no call (benchmarks: get_one, concurrent_gets_400).
             waited = call.waited(now) if call.joined else now - (call.idle_since or call.since)
             of_its_tables = self._whole.of(operation, tables_of(call.request)) if tables else tallies
             for tally in of_its_tables:

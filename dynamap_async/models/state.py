@@ -134,7 +134,8 @@ class Snapshots:
                 _each(self._set_values, page, _by_name(attributes, self.fixed))
             if (self.own or self.shared) and not (self._keeps_json and self._take_json(page, items)):
                 self._take_parts(page, values, items)
-        self._note_spelling(page, values, items)
+        if self._spelling is not None:
+            self._note_spelling(self._spelling, page, values, items)
 
     def _take_parts(
         self, page: Sequence[BaseModel], values: Sequence[dict[str, Any]], items: Sequence[WireItem]
@@ -150,12 +151,13 @@ class Snapshots:
                 _each(self._set_parts, page, _by_name(values, self.own))
 
     def _note_spelling(
-        self, page: Sequence[BaseModel], values: Sequence[dict[str, Any]], items: Sequence[WireItem]
+        self,
+        spelling: Spelling,
+        page: Sequence[BaseModel],
+        values: Sequence[dict[str, Any]],
+        items: Sequence[WireItem],
     ) -> None:
         """Record as they are stored the items of which the library would spell something otherwise."""
-        spelling = self._spelling
-        if spelling is None:
-            return
         for at in spelling.others(page, values, items):
             remember(page[at], items[at])
             self._set_unvalidated(page[at], RESPELLED)
@@ -184,7 +186,8 @@ class Snapshots:
             items: the stored items.
         """
         _each(self._set_values, page, map(_compacted, items))
-        self._note_spelling(page, values, items)
+        if self._spelling is not None:
+            self._note_spelling(self._spelling, page, values, items)
 
     def _take_one(self, item: BaseModel, values: dict[str, Any], stored: Any) -> bool:
         """Record one instance; return False if it is not like most. It costs a third of a page of one."""

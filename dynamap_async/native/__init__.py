@@ -10,8 +10,6 @@ from abc import ABCMeta
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-import orjson
-
 from dynamap_async.wire import WireItem
 
 if TYPE_CHECKING:
@@ -67,11 +65,15 @@ def plain(item: Any) -> WireItem:
 
 def json_of(item: Any) -> bytes:
     """Return the JSON of an item in wire form."""
-    text: bytes = item.json if type(item) is JSON_ITEM else orjson.dumps(item)
-    return text
+    if type(item) is JSON_ITEM:
+        text: bytes = item.json
+        return text
+    import orjson  # errors import this room, and commands that send nothing import them
+
+    return orjson.dumps(item)
 
 
 def json_bytes(item: Any) -> int:
     """Return the length of the JSON of an item in wire form."""
-    length: int = item.json_bytes if type(item) is JSON_ITEM else len(orjson.dumps(item))
+    length: int = item.json_bytes if type(item) is JSON_ITEM else len(json_of(item))
     return length

@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, Never, TypeVar, final
 from dynamap_async import models, planning
 from dynamap_async.errors import ItemNotFoundError, OperationError, ServiceError
 from dynamap_async.models import KeyValue, Model, definition_of, take_over
-from dynamap_async.operations.keywords import MISSING, no_key_keywords, says_what_is_missing
+from dynamap_async.operations.keywords import MISSING, makes_optional, no_key_keywords
 from dynamap_async.operations.operation import SingleRequest, key_values, not_found
 from dynamap_async.planning import Context
 from dynamap_async.request import PartOfAnswer, Request, Target
@@ -28,7 +28,7 @@ class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
 
     __slots__ = ("_coalesce", "_consistent", "_definition", "_expiry", "_key", "_table", "_values")
 
-    @says_what_is_missing(1)
+    @makes_optional(1)
     def __init__(
         self,
         model: type[M_co],

@@ -13,8 +13,8 @@ MISSING: Final[Any] = object()
 """Stands for an argument that was not given."""
 
 
-def says_what_is_missing(arguments: int) -> Callable[[F], F]:
-    """Return what lets a method be called without the last arguments that it demands, so that it can say what to write.
+def makes_optional(arguments: int) -> Callable[[F], F]:
+    """Return a decorator that makes the last arguments of a method optional, so that the method itself can refuse.
 
     Python's own error comes before the method's, and names neither the model nor its key. Checkers demand them still.
 

@@ -29,7 +29,7 @@ from dynamap_async.limits import (
 )
 from dynamap_async.models import Definition, KeyValue, Model, definition_of, key_of_item
 from dynamap_async.operations.get import Find, Get, read_under
-from dynamap_async.operations.keywords import MISSING, no_key_keywords, says_what_is_missing
+from dynamap_async.operations.keywords import MISSING, makes_optional, no_key_keywords
 from dynamap_async.operations.operation import Operation, Part, SingleRequest, key_values, part_of, shown_key
 from dynamap_async.operations.write import Stored, Write, write_request
 from dynamap_async.planning import Context, stored_conditions
@@ -418,7 +418,7 @@ class Check(Write[None]):
 
     __slots__ = ("_conditions", "_definition", "_key")
 
-    @says_what_is_missing(1)
+    @makes_optional(1)
     def __init__(
         self,
         model: type[Model],

@@ -60,7 +60,7 @@ from dynamap_async.models import (
     validated_members,
 )
 from dynamap_async.operations.automatic_values import carried_version
-from dynamap_async.operations.keywords import MISSING, says_what_is_missing
+from dynamap_async.operations.keywords import MISSING, makes_optional
 from dynamap_async.planning import (
     check_written_by_key,
     own_path,
@@ -403,7 +403,7 @@ class Updatable(Generic[M]):
             raise self._no_field("set", fields)
         return self._and(lambda definition: setting(definition, field, value))
 
-    @says_what_is_missing(1)
+    @makes_optional(1)
     def set_fields(self, values: Mapping[str, Any], /, **fields: Never) -> Self:
         """Return the update that also gives these fields values, each as ``set`` does: for the body of a PATCH request.
 
@@ -464,7 +464,7 @@ class Updatable(Generic[M]):
             raise self._no_field("remove", names)
         return self._and(*(partial(_removing, field) for field in fields))
 
-    @says_what_is_missing(2)
+    @makes_optional(2)
     def delete(self, field: SetOf[V], members: AbstractSet[V] | FieldFirst[V], /, **fields: Never) -> Self:
         """Return the update that also drops members of a set; those that it does not have are no error, nor are none.
 

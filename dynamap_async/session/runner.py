@@ -105,7 +105,7 @@ class Runner:
                 raise OperationError(f"{asked!r} is not an operation; write Get(...), Put(...), Query(...) and so on")
 
     async def _single(self, operation: SingleRequest[R]) -> R:
-        # What ``send`` does, at one call less for each read (benchmarks: get_one).
+        # What ``results.send`` does, at one call less for each read (benchmarks: get_one).
         request = operation.request(self.context)
         try:
             response = await self.executor.send(request)

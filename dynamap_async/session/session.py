@@ -1,4 +1,4 @@
-"""``Session``: one verb, ``execute``, and one-line sugar over it. Composition only."""
+"""``Session``: each of its methods makes an operation, and has it executed."""
 
 from __future__ import annotations  # aiobotocore, which the annotations name, is loaded when it is needed
 
@@ -22,9 +22,9 @@ from dynamap_async.operations import Find, Get, Operation
 from dynamap_async.operations.get import READ_OPTIONS
 from dynamap_async.operations.keywords import (
     MISSING,
+    makes_optional,
     no_key_keywords,
     no_query_keywords,
-    says_what_is_missing,
 )
 from dynamap_async.planning import Context, checked_model, positive
 from dynamap_async.planning import table_names as names_of_tables
@@ -337,7 +337,7 @@ class Session(EnteredByAsyncWith):
         """
         return await self._runner.execute(operation)
 
-    @says_what_is_missing(1)
+    @makes_optional(1)
     async def get(
         self,
         model: type[M],
@@ -381,7 +381,7 @@ class Session(EnteredByAsyncWith):
             Get(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
         )
 
-    @says_what_is_missing(1)
+    @makes_optional(1)
     async def find(
         self,
         model: type[M],

@@ -26,7 +26,7 @@ from dynamap_async.operations import (
     UpdateSpec,
     Write,
 )
-from dynamap_async.operations.keywords import MISSING, no_key_keywords, says_what_is_missing
+from dynamap_async.operations.keywords import MISSING, makes_optional, no_key_keywords
 from dynamap_async.operations.transactions import check_action
 from dynamap_async.operations.write_options import WriteOptions, check_options
 from dynamap_async.session.runner import Runner
@@ -291,7 +291,7 @@ class Transaction(EnteredByAsyncWith):
             )
         self._actions[position] = after
 
-    @says_what_is_missing(1)
+    @makes_optional(1)
     def check(
         self,
         model: type[Model],

@@ -63,9 +63,10 @@ class Server:
         server = await loop.create_server(lambda: _Connection(self._service, self._connections), sock=self._listening)
         self._ready.set()
         await self._stopping.wait()
-        server.close()
-        while being_made := asyncio.all_tasks() - {asyncio.current_task()}:  # of connections that were just accepted
+        # Of connections that were just accepted. A server that is closed before they are made forgets them.
+        while being_made := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(being_made)
+        server.close()
         for connection in list(self._connections):
             connection.abort()
         await asyncio.sleep(0)  # in which they are closed

@@ -1,4 +1,4 @@
-"""A large answer's JSON, parsed piece by piece: the same result as at one go, with room for others in between. Pure."""
+"""The JSON of answers, parsed at one go or piece by piece, with room for others in between. Pure."""
 
 from __future__ import annotations
 

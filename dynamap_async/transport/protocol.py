@@ -1,4 +1,4 @@
-"""The seam between what is asked and how it travels: one method wide."""
+"""What the executor needs of a transport."""
 
 from __future__ import annotations
 

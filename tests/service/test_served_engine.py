@@ -19,7 +19,10 @@ from dynamap_async.testing import LocalEngine
 
 SECONDS = 300
 # A job in the background of a shell, as tests may be, ignores SIGINT.
-LISTENS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+LISTENS = (  # to signals that are ignored under nohup, and in jobs in the background of a shell
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL)"
+)
 DYNAMAP = [sys.executable, "-c", f"{LISTENS}; from dynamap_async.cli import main; main()"]
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "fastapi.md"
 MODELS = """
@@ -124,7 +127,7 @@ def test_engine_serves_the_tables_of_the_models_until_it_is_stopped(folder, numb
 
 def test_terminal_that_closes_does_not_end_an_engine_that_was_told_to_outlive_it(folder):
     ignoring = [*DYNAMAP]
-    ignoring[2] = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); {DYNAMAP[2]}"  # as nohup does
+    ignoring[2] = DYNAMAP[2].replace("signal.SIG_DFL", "signal.SIG_IGN")  # as nohup does
     with started([*ignoring, "local", "--port", "0", "--models", "noted"], folder, "Ctrl-C stops it") as (
         process,
         told,

@@ -237,6 +237,9 @@ class Native:
     def __init__(self, engine):
         self._connection = http.client.HTTPConnection(urlsplit(engine.endpoint_url).netloc, timeout=60)
 
+    def close(self):
+        self._connection.close()
+
     def execute(self, operation, body):
         self._connection.request("POST", "/", body, HEADERS | {"X-Amz-Target": f"DynamoDB_20120810.{operation}"})
         response = self._connection.getresponse()
@@ -244,9 +247,11 @@ class Native:
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
-def test_a_random_program_is_answered_as_the_native_engine_answers_it(running, native_executable, seed):
+def test_a_random_program_is_answered_as_the_native_engine_answers_it(request, running, native_executable, seed):
     program = Program(seed)
-    engines = [SimulatedDynamoDB(), Native(running(NativeEngine, native_executable))]
+    native = Native(running(NativeEngine, native_executable))
+    request.addfinalizer(native.close)
+    engines = [SimulatedDynamoDB(), native]
     calls = [program.create(), *(program.call() for _ in range(CALLS))]
     for number, (operation, body) in enumerate(calls):
         sent = json.dumps(body).encode()

@@ -23,7 +23,7 @@ _PAGE_ITEMS: Final = 100
 
 @lru_cache(maxsize=4096)
 def spent_units(spent: tuple[Spending, ...]) -> Mapping[TableOrIndex, float]:
-    """Return the units that an answer reported, of each place; few answers differ."""
+    """Return the units that an answer reported, of each place. It is cached, since most answers report the same."""
     units: dict[TableOrIndex, float] = {}
     for spending in spent:
         units[spending.place] = units.get(spending.place, 0.0) + spending.halves / 2

@@ -1,4 +1,4 @@
-"""Heat: which partition keys take how much lately. Pure.
+"""Heat: how many units each partition key took in the last minutes. Pure.
 
 Invariant: what is remembered of a table is bounded; where it grows too large, the coldest half is forgotten. Tables of
 which nothing was taken for long are forgotten when another one is met.

@@ -2,8 +2,8 @@
 
 A batch, a write, and what had to queue are carried in a task of their own. The caller of any other request carries it
 in its own task, which spares it the cost of another one. Both go through the same steps: take a slot, begin an attempt,
-count, send, judge, and decide whether the call is sent again. They differ in where a call waits for its next attempt: in
-a queue of its lane, or in its caller's task.
+count, send, judge, and decide whether the call is sent again. They differ in where a call waits for its next attempt:
+in a queue of its lane, or in its caller's task.
 
 Invariant: a task carries one exchange at a time, and holds one slot for it, never while it waits. Every call of an
 exchange is answered, given up, queued again, or waits out a backoff. None is lost, and none learns of another's error.

@@ -220,7 +220,7 @@ class Call:
             consistent: whether it is a consistent read.
             patient: whether it is a part of a call for many items.
         """
-        self.request = request
+        self.request: Request = request
         self.waiters: list[Waiter] = waiters
         if waiters:
             self.since = waiters[0].since
@@ -304,7 +304,8 @@ class Call:
             lost: how the last attempt to write ended.
             question: what is sent.
         """
-        self.lost, self.request = lost, question
+        self.lost = lost
+        self.request = question
 
     def travel_alone(self) -> None:
         """Share no request with others from now on, to see whether it is accepted then."""

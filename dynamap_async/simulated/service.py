@@ -32,14 +32,14 @@ class Service:
     """
 
     def __init__(self, clock: Callable[[], float] = time.time, region: str = REGION) -> None:
-        self.store = Store()
+        self.store: Store = Store()
         self.clock = clock
         self.region = region
-        self.streams = Streams(clock, region, self.arn)
+        self.streams: Streams = Streams(clock, region, self.arn)
         self.tokens: dict[str, tuple[float, str, Any]] = {}
         """Token of a transaction -> when it was done, what it asked for, and its answer."""
         self.backups: dict[str, Any] = {}
-        self.turn = threading.Lock()
+        self.turn: threading.Lock = threading.Lock()
         """Held by whoever works on the tables."""
 
     def snapshot(self) -> Snapshot:

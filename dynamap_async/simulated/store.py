@@ -316,8 +316,8 @@ class Snapshot:
     __slots__ = ("__weakref__", "at", "journal")
 
     def __init__(self, journal: Journal, at: int) -> None:
-        self.journal = journal
-        self.at = at
+        self.journal: Journal = journal
+        self.at: int = at
 
 
 class Store:
@@ -325,7 +325,7 @@ class Store:
 
     def __init__(self) -> None:
         self.tables: dict[str, Table] = {}
-        self.journal = Journal()
+        self.journal: Journal = Journal()
 
     def add(self, table: Table) -> None:
         """Take a new table."""

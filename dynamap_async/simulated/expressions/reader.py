@@ -47,7 +47,7 @@ class Reader:
         while (found := _TOKEN.match(text, at)) is not None:
             self._spans.append(found.span(found.lastindex or 0))
             at = found.end()
-        self.tokens = [text[begin:end] for begin, end in self._spans]
+        self.tokens: list[str] = [text[begin:end] for begin, end in self._spans]
         for number, token in enumerate(self.tokens):
             if not re.match(r"[\w#:<>=(),.\[\]+-]", token, re.ASCII) or token in {"#", ":"}:
                 self._at = number

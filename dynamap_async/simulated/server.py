@@ -53,7 +53,9 @@ class Server:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._serve())
+            # Asyncio's own loop, whichever the program under test has chosen.
+            with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+                runner.run(self._serve())
         finally:
             self._listening.close()
             self._ready.set()

@@ -187,7 +187,8 @@ def goes_to_tables(
                     error.add_note(f"it was sent to {place}")
                     raise
                 except ConfigurationError as error:
-                    error.add_note(_remedy(place, error))
+                    if "region" in added:  # else the command says itself where it is
+                        error.add_note(_remedy(place, error))
                     raise
 
         kept = [each for name, each in own.parameters.items() if name != _PLACE]

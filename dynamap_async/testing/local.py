@@ -186,8 +186,15 @@ class LocalEngine(Engine):
         Raises:
             ConfigurationError: the engine is not running, there is no such table, or an item is none for it.
         """
+        given = cast("list[dict[str, dict[str, Any]]]", list(items))
+        for item in given:
+            if type(item) is not dict:
+                raise ConfigurationError(
+                    f"load() takes items in DynamoDB's JSON, not {type(item).__name__}; give instances to "
+                    "session.put_many, or to seed"
+                )
         try:
-            self._running_service.load(self._known(table), cast("Iterable[dict[str, dict[str, Any]]]", items))
+            self._running_service.load(self._known(table), given)
         except ValueError as error:
             raise ConfigurationError(f"an item cannot be loaded into {table!r}: {error}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import sys
 import time
 from typing import Any, ClassVar, Self
 
@@ -11,7 +12,7 @@ import orjson
 
 from dynamap_async.config import Credentials, RetryPolicy
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import CredentialsRejectedError, SessionStateError
+from dynamap_async.errors import ConfigurationError, CredentialsRejectedError, SessionStateError
 from dynamap_async.native import ACTIVE
 from dynamap_async.request import Request
 from dynamap_async.service import DYNAMODB, Service
@@ -170,9 +171,10 @@ class WireTransport:
         """Find region, endpoint and credentials, and get ready to send.
 
         Raises:
-            ConfigurationError: one of them is missing or cannot be used.
+            ConfigurationError: one of them is missing or cannot be used, or ``mock_aws`` is active and would be passed.
         """
         settings = await self._lookup.settings(DYNAMODB)
+        refuse_mocked(settings.endpoint)
         credentials = credential_source(self._lookup.connection, settings)
         try:
             await credentials.current()
@@ -300,6 +302,21 @@ def look_up(connection: Connection, service: Service, complete: ConnectionSettin
     from dynamap_async.transport.lookup import resolve_settings
 
     return resolve_settings(connection, service)
+
+
+def refuse_mocked(endpoint: Endpoint) -> None:
+    """Refuse an endpoint of AWS while moto's ``mock_aws`` is active: it changes botocore, and would stop no request.
+
+    Raises:
+        ConfigurationError: it is active.
+    """
+    moto: Any = sys.modules.get("moto.core.models")
+    stubber = getattr(moto, "botocore_stubber", None)
+    if stubber is not None and stubber.enabled and endpoint.name.endswith((".amazonaws.com", ".amazonaws.com.cn")):
+        raise ConfigurationError(
+            f"moto's mock_aws is active, and this session would send past it, to {endpoint.host}; use the fixture "
+            "dynamap_session, or LocalEngine().session(), or give endpoint_url"
+        )
 
 
 async def open_channel(settings: ConnectionSettings, longest_connect_seconds: float) -> Channel:

@@ -63,6 +63,8 @@ def test_what_cannot_be_loaded_is_refused_with_the_reason(engine):
         engine.load("notes", [{"x": {"S": "a"}}])
     with pytest.raises(ConfigurationError, match="no table 'other'; it has: notes"):
         engine.load("other", [])
+    with pytest.raises(ConfigurationError, match="not Note; give instances to session.put_many"):
+        engine.load("notes", [Note(id="a")])
 
 
 def test_it_listens_only_when_somebody_asks_for_its_address(engine):

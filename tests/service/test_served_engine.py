@@ -208,6 +208,7 @@ def test_port_that_is_taken_is_one_line_with_the_remedy(folder):
         failed = run(folder, "--port", port)
     assert (failed.returncode, failed.stdout) == (1, "")
     assert re.fullmatch(rf"port {port} of 127\.0\.0\.1 is used by another program.*\n", failed.stderr)
+    assert "--region" not in failed.stderr  # which it does not have
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,11 @@ import sys
 
 import pytest
 from botocore.config import Config
+from moto import mock_aws
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.transport import AioConfig, AioSession, Connection
+from dynamap_async.transport import AioConfig, AioSession, Connection, WireTransport
 
 CREDENTIALS = Credentials(access_key_id="AKID", secret_access_key="hidden")
 
@@ -148,3 +149,18 @@ def test_explicit_credentials_may_stand_beside_a_session():
 
 def test_repr_hides_the_secret():
     assert "hidden" not in repr(Connection(credentials=CREDENTIALS))
+
+
+@pytest.mark.asyncio
+async def test_a_session_that_would_send_past_mock_aws_is_refused():
+    with mock_aws():
+        transport = WireTransport(Connection(region="eu-west-1", credentials=CREDENTIALS))
+        with pytest.raises(ConfigurationError, match="mock_aws is active, .* use the fixture dynamap_session"):
+            await transport.open()
+        elsewhere = WireTransport(
+            Connection(region="eu-west-1", credentials=CREDENTIALS, endpoint_url="http://127.0.0.1:1")
+        )
+        await elsewhere.open()
+        await elsewhere.close()
+    await transport.open()
+    await transport.close()

@@ -180,7 +180,7 @@ class IndexChange:
 
 
 def same_items(one: Entry, other: Entry) -> bool:
-    """Tell whether two entries have the same attributes."""
+    """Return whether two entries have the same attributes."""
     if one.text == other.text:
         return True
     return one.size == other.size and same({"M": one.item}, {"M": other.item})

@@ -203,7 +203,7 @@ def size_of(value: Value) -> int:
 
 
 def same(left: Value, right: Value) -> bool:
-    """Tell whether two admitted values are equal. The order of a set's members says nothing."""
+    """Return whether two admitted values are equal. The order of a set's members says nothing."""
     [(tag, one)] = left.items()
     other = right.get(tag)
     if other is None:

@@ -50,7 +50,7 @@ class ItemWrite:
         return None if entry is None else entry.item
 
     def is_allowed(self, old: Item | None) -> bool:
-        """Tell whether the condition holds."""
+        """Return whether the condition holds."""
         return self.condition is None or self.condition.holds(old or {}, self.values)
 
     def new_item(self, old: Item | None) -> tuple[Item | None, int]:

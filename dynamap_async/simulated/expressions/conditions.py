@@ -123,7 +123,7 @@ class Condition(Protocol):
     """What is true or false of an item."""
 
     def holds(self, item: Item, values: Values) -> bool:
-        """Tell whether it is true."""
+        """Return whether it is true."""
         ...
 
     def faults(self, values: Values) -> Iterator[str]:
@@ -145,13 +145,38 @@ def _type_fault(name: str, operand: Operand, values: Values, wanted: frozenset[s
             )
 
 
+class _OnOperands:
+    """What conditions on operands have in common."""
+
+    __slots__ = ()
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """What is looked at."""
+        return ()
+
+    def faults(self, values: Values) -> Iterator[str]:
+        """Yield nothing: any value will do."""
+        yield from ()
+
+    def names(self) -> Iterator[str]:
+        """Yield the attributes that it looks at."""
+        for operand in self.operands:
+            yield from operand.names()
+
+
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(_OnOperands):
     """Two operands and a sign between them."""
 
     sign: str
     left: Operand
     right: Operand
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """What is looked at."""
+        return self.left, self.right
 
     def holds(self, item: Item, values: Values) -> bool:
         """Compare; what is missing is only unequal."""
@@ -167,13 +192,8 @@ class Comparison:
     def faults(self, values: Values) -> Iterator[str]:
         """Refuse to order what has no order."""
         if self.sign in _COMPARISONS:
-            for operand in (self.left, self.right):
+            for operand in self.operands:
                 yield from _type_fault(self.sign, operand, values, _ORDERED)
-
-    def names(self) -> Iterator[str]:
-        """Yield the attributes that it looks at."""
-        for operand in (self.left, self.right):
-            yield from operand.names()
 
 
 def _ordered(sign: str, left: Value, right: Value) -> bool:
@@ -183,15 +203,20 @@ def _ordered(sign: str, left: Value, right: Value) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class Between(_OnOperands):
     """An operand between two others, which are included."""
 
     operand: Operand
     low: Operand
     high: Operand
 
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """What is looked at."""
+        return self.operand, self.low, self.high
+
     def holds(self, item: Item, values: Values) -> bool:
-        """Tell whether it lies there."""
+        """Return whether it lies between them."""
         found = [each.value(item, values) for each in (self.low, self.operand, self.high)]
         low, value, high = found
         if low is None or value is None or high is None:
@@ -200,7 +225,7 @@ class Between:
 
     def faults(self, values: Values) -> Iterator[str]:
         """Refuse bounds of two types, and in the wrong order."""
-        for operand in (self.operand, self.low, self.high):
+        for operand in self.operands:
             yield from _type_fault("BETWEEN", operand, values, _ORDERED)
         low, high = self.low.given(values), self.high.given(values)
         if low is None or high is None:
@@ -211,11 +236,6 @@ class Between:
         elif comparable(low) > comparable(high):
             yield ("The BETWEEN operator requires upper bound to be greater than or equal to lower bound; " + said)
 
-    def names(self) -> Iterator[str]:
-        """Yield the attributes that it looks at."""
-        for operand in (self.operand, self.low, self.high):
-            yield from operand.names()
-
 
 def _text(value: Value) -> str:
     [(tag, content)] = value.items()
@@ -223,28 +243,24 @@ def _text(value: Value) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class In:
+class In(_OnOperands):
     """An operand that is equal to one of several."""
 
     operand: Operand
     choices: tuple[Operand, ...]
 
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """What is looked at."""
+        return self.operand, *self.choices
+
     def holds(self, item: Item, values: Values) -> bool:
-        """Tell whether it is."""
+        """Return whether it is equal to one of them."""
         found = self.operand.value(item, values)
         if found is None:
             return False
         choices = (each.value(item, values) for each in self.choices)
         return any(choice is not None and same(found, choice) for choice in choices)
-
-    def faults(self, values: Values) -> Iterator[str]:
-        """Yield nothing: any value can be equal."""
-        yield from ()
-
-    def names(self) -> Iterator[str]:
-        """Yield the attributes that it looks at."""
-        for operand in (self.operand, *self.choices):
-            yield from operand.names()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +271,7 @@ class Exists:
     wanted: bool
 
     def holds(self, item: Item, values: Values) -> bool:
-        """Look."""
+        """Return whether it is so."""
         return (find(item, self.path) is not None) is self.wanted
 
     def faults(self, values: Values) -> Iterator[str]:
@@ -268,14 +284,19 @@ class Exists:
 
 
 @dataclass(frozen=True, slots=True)
-class HasType:
+class HasType(_OnOperands):
     """Whether a value is of a type."""
 
     operand: Operand
     wanted: Operand
 
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """What is looked at."""
+        return self.operand, self.wanted
+
     def holds(self, item: Item, values: Values) -> bool:
-        """Look."""
+        """Return whether it is so."""
         found, wanted = self.operand.value(item, values), self.wanted.value(item, values)
         return found is not None and wanted is not None and wanted.get("S") in found
 
@@ -286,21 +307,21 @@ class HasType:
         if given is not None and given.get("S") not in _TYPES:
             yield (f"Invalid attribute type name found; type: {given.get('S')}, valid types: {{{','.join(_TYPES)}}}")
 
-    def names(self) -> Iterator[str]:
-        """Yield the attributes that it looks at."""
-        for operand in (self.operand, self.wanted):
-            yield from operand.names()
-
 
 @dataclass(frozen=True, slots=True)
-class BeginsWith:
+class BeginsWith(_OnOperands):
     """Whether a text or a binary value begins with another."""
 
     operand: Operand
     prefix: Operand
 
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """What is looked at."""
+        return self.operand, self.prefix
+
     def holds(self, item: Item, values: Values) -> bool:
-        """Look."""
+        """Return whether it is so."""
         found, prefix = self.operand.value(item, values), self.prefix.value(item, values)
         if found is None or prefix is None or found.keys() != prefix.keys():
             return False
@@ -310,24 +331,24 @@ class BeginsWith:
 
     def faults(self, values: Values) -> Iterator[str]:
         """Refuse other types."""
-        for operand in (self.operand, self.prefix):
+        for operand in self.operands:
             yield from _type_fault("begins_with", operand, values, frozenset({"S", "B"}))
-
-    def names(self) -> Iterator[str]:
-        """Yield the attributes that it looks at."""
-        for operand in (self.operand, self.prefix):
-            yield from operand.names()
 
 
 @dataclass(frozen=True, slots=True)
-class Contains:
+class Contains(_OnOperands):
     """Whether a text has a part, a set a member, or a list an element."""
 
     operand: Operand
     part: Operand
 
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """What is looked at."""
+        return self.operand, self.part
+
     def holds(self, item: Item, values: Values) -> bool:
-        """Look."""
+        """Return whether it is so."""
         found, part = self.operand.value(item, values), self.part.value(item, values)
         if found is None or part is None:
             return False
@@ -340,15 +361,6 @@ class Contains:
             return False
         return comparable(part) in comparable(found)
 
-    def faults(self, values: Values) -> Iterator[str]:
-        """Yield nothing: a list can have any value."""
-        yield from ()
-
-    def names(self) -> Iterator[str]:
-        """Yield the attributes that it looks at."""
-        for operand in (self.operand, self.part):
-            yield from operand.names()
-
 
 @dataclass(frozen=True, slots=True)
 class Both:
@@ -359,7 +371,7 @@ class Both:
     word: str
 
     def holds(self, item: Item, values: Values) -> bool:
-        """Tell whether both, or one of them, is true."""
+        """Return whether both, or one of them, is true."""
         if self.word == "AND":
             return self.left.holds(item, values) and self.right.holds(item, values)
         return self.left.holds(item, values) or self.right.holds(item, values)
@@ -382,7 +394,7 @@ class Not:
     condition: Condition
 
     def holds(self, item: Item, values: Values) -> bool:
-        """Tell whether the condition is false."""
+        """Return whether the condition is false."""
         return not self.condition.holds(item, values)
 
     def faults(self, values: Values) -> Iterator[str]:

@@ -108,11 +108,11 @@ class Reader:
         return len(self.tokens)
 
     def closes(self, begin: int) -> bool:
-        """Tell whether the parenthesis that opened at a token closed just before the next one."""
+        """Return whether the parenthesis that opened at a token closed just before the next one."""
         return self._closing(begin) == self._at - 1
 
     def is_operand_in_parentheses(self) -> bool:
-        """Tell whether the parenthesis that opens next holds an operand, and not a condition."""
+        """Return whether the parenthesis that opens next holds an operand, and not a condition."""
         behind = self._closing(self._at) + 1
         token = self.tokens[behind].upper() if behind < len(self.tokens) else END
         return token in {"=", "<>", "<", "<=", ">", ">=", "BETWEEN", "IN"}

@@ -397,13 +397,14 @@ class Carrier:
         if not batch:
             return
         ledger, first = self._ledger, batch[0]
+        is_shared = len(batch) > 1 or first.chunk is not None
         read: tuple[AnswersByIdentity, Leftovers] | None = None
         try:
-            request = self._request_of(batch) if len(batch) > 1 or first.chunk is not None else first.request
+            request = self._request_of(batch) if is_shared else first.request
             exchange = ledger.sent(request, batch)
             try:
                 answer = await self._send(request)
-                if len(batch) > 1 or first.chunk is not None:
+                if is_shared:
                     read = self._read(batch, answer, exchange)
             except BaseException as error:
                 if isinstance(error, Exception):

@@ -67,6 +67,7 @@ class SimulatedDynamoDB(Service):
     Args:
         clock: what the time is, in seconds since the epoch.
         region: the region that its ARNs name.
+        seed: decides what is drawn by chance.
     """
 
     def execute(self, operation: str, body: bytes) -> tuple[int, bytes]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from copy import deepcopy
 from functools import partial
+from random import Random
 from typing import Any, Final
 
 from dynamap_async.limits import CLIENT_REQUEST_TOKEN_SECONDS
@@ -21,6 +22,7 @@ from dynamap_async.units import Charge
 
 ACCOUNT: Final = "000000000000"
 REGION: Final = "eu-west-1"
+SEED: Final = 7
 
 
 class Service:
@@ -29,18 +31,28 @@ class Service:
     Args:
         clock: what the time is, in seconds since the epoch.
         region: the region that its ARNs name.
+        seed: decides what is drawn by chance.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time, region: str = REGION) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time, region: str = REGION, *, seed: int = SEED) -> None:
         self.store: Store = Store()
         self.clock = clock
         self.region = region
+        self._seed = seed
         self.streams: Streams = Streams(clock, region, self.arn)
         self.tokens: dict[str, tuple[float, str, Any]] = {}
         """Token of a transaction -> when it was done, what it asked for, and its answer."""
         self.backups: dict[str, Any] = {}
         self.turn: threading.Lock = threading.Lock()
         """Held by whoever works on the tables."""
+
+    def random(self, purpose: str) -> Random:
+        """Return what draws for one purpose: the same in each process, whatever else is drawn.
+
+        Args:
+            purpose: a text of its own for each mode, and for each thing for which it draws.
+        """
+        return Random(f"{self._seed}/{purpose}")  # noqa: S311 - it must repeat itself
 
     def snapshot(self) -> Snapshot:
         """Return a mark of all tables and items as they are now."""

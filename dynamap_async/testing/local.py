@@ -1,17 +1,18 @@
 """The engine in this process: a simulated DynamoDB that needs no other program, no further package and no socket."""
 
 import asyncio
-from collections.abc import Collection, Iterable
-from typing import Any, cast
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Final, cast
 from zlib import crc32
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.models import Model, Table
 from dynamap_async.service import CONTENT_TYPE
 from dynamap_async.session import Session
-from dynamap_async.simulated import Server, SimulatedDynamoDB, Snapshot
+from dynamap_async.simulated import SEED, Server, SimulatedDynamoDB, Snapshot
 from dynamap_async.testing.engine import CREDENTIALS, REGION, Engine, of_connection
 from dynamap_async.testing.ports import listen
+from dynamap_async.testing.virtual_clock import EngineClock
 from dynamap_async.transport import Connection, WireTransport
 from dynamap_async.transport.channel import Answer, Channel
 from dynamap_async.transport.settings import ConnectionSettings
@@ -81,9 +82,12 @@ class LocalEngine(Engine):
     Args:
         models: models with a table, or tables, that are created when the engine is entered, under their own names.
         port: the port of the loopback address to listen on; 0 takes one that is free.
+        clock: the time of day, in epoch seconds, of the engine and of its sessions; None for the machine's. What a
+            ``VirtualClockLoop`` waits is added.
+        seed: decides what is drawn by chance.
 
     Raises:
-        ConfigurationError: the port is none.
+        ConfigurationError: the port, the clock or the seed is none.
 
     Example:
         >>> with LocalEngine() as engine:
@@ -91,14 +95,29 @@ class LocalEngine(Engine):
         True
     """
 
-    def __init__(self, *, models: Iterable[type[Model] | Table] = (), port: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        models: Iterable[type[Model] | Table] = (),
+        port: int = 0,
+        clock: Callable[[], float] | None = None,
+        seed: int = SEED,
+    ) -> None:
         """Describe the engine; it is started when it is entered.
 
         Args:
             models: models whose tables are there when the block begins.
             port: the port to listen on, from 1 to 65535, or 0.
+            clock: returns epoch seconds, such as a ``FrozenClock``.
+            seed: any whole number.
         """
         super().__init__(models=models, port=port)
+        if clock is not None and not callable(clock):
+            raise ConfigurationError(f"clock={clock!r} is not a function that returns epoch seconds; leave it out")
+        if type(seed) is not int:
+            raise ConfigurationError(f"seed={seed!r} is not a whole number; leave it out, or write seed=1")
+        self._clock: Final = EngineClock(clock)
+        self._seed: Final = seed
         self._service: SimulatedDynamoDB | None = None
         self._server: Server | None = None
 
@@ -134,7 +153,11 @@ class LocalEngine(Engine):
             settings: further arguments of ``Session``, such as ``table_prefix``; they win over the engine's own.
         """
         connection, others = of_connection(settings)
-        arguments: dict[str, Any] = {"transport": self.transport(over=over, **connection), **others}
+        arguments: dict[str, Any] = {
+            "transport": self.transport(over=over, **connection),
+            "clock": self._clock,
+            **others,
+        }
         return Session(**arguments)
 
     def reset(self) -> None:
@@ -235,7 +258,7 @@ class LocalEngine(Engine):
         return table
 
     def _start(self) -> None:
-        self._service = SimulatedDynamoDB(region=REGION)
+        self._service = SimulatedDynamoDB(self._clock, REGION, seed=self._seed)
         if self._wanted_port:
             self._listening_port()  # says who is to blame where it is taken
 

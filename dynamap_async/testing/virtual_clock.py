@@ -1,7 +1,11 @@
 """``VirtualClockLoop``: an event loop in which waiting takes no time, and an hour passes in milliseconds."""
 
 import asyncio
+import time
+from collections.abc import Callable
 from selectors import DefaultSelector, SelectorKey
+
+from dynamap_async.testing.clock import FrozenClock
 
 
 class VirtualClockLoop(asyncio.SelectorEventLoop):
@@ -42,3 +46,32 @@ class _JumpingSelector(DefaultSelector):
             raise RuntimeError("every task waits for something that will never happen")
         self.now += timeout
         return found
+
+
+class EngineClock:
+    """The time of day of an engine: that of a clock, and what a ``VirtualClockLoop`` that asks has waited.
+
+    Args:
+        clock: what is asked; None for the machine's time, which stands still once a virtual loop has asked.
+    """
+
+    def __init__(self, clock: Callable[[], float] | None) -> None:
+        self._clock = clock
+        self._loop: VirtualClockLoop | None = None
+        self._seen = 0.0
+        self._waited = 0.0
+
+    def __call__(self) -> float:
+        """Return the time, in epoch seconds."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # called from no loop
+            loop = None
+        if isinstance(loop, VirtualClockLoop):
+            if self._clock is None:
+                self._clock = FrozenClock()
+            now = loop.time()
+            if loop is self._loop:
+                self._waited += now - self._seen
+            self._loop, self._seen = loop, now
+        return (time.time() if self._clock is None else self._clock()) + self._waited

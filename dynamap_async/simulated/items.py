@@ -28,7 +28,7 @@ from dynamap_async.simulated.shapes import (
     ONE_WRITE,
     TABLE_NAME,
 )
-from dynamap_async.simulated.store import Entry, Table
+from dynamap_async.simulated.store import Change, Entry, Table
 from dynamap_async.simulated.values import Item
 from dynamap_async.simulated.writes import ItemWrite
 from dynamap_async.units import Charge
@@ -159,18 +159,18 @@ def _write(service: Service, body: dict[str, Any], write: ItemWrite) -> dict[str
     if not write.is_allowed(old):
         members = {"Item": old} if write.returns_on_failure and old is not None else {}
         raise Refused("ConditionalCheckFailedException", "The conditional request failed", **members)
-    before, after, charge = service.carry_out(write, old)
+    change, charge = service.carry_out(write, old)
     return {
-        "Attributes": _returned(body.get("ReturnValues", "NONE"), write, before, after),
+        "Attributes": _returned(body.get("ReturnValues", "NONE"), write, change),
         "ConsumedCapacity": _consumed(body, write.table, charge),
         "ItemCollectionMetrics": collection_metrics(body, write.table, write.key),
     }
 
 
-def _returned(asked: str, write: ItemWrite, before: Entry | None, after: Entry | None) -> bytes | None:
+def _returned(asked: str, write: ItemWrite, change: Change) -> bytes | None:
     if asked == "NONE":
         return None
-    entry = before if asked.endswith("OLD") else after
+    entry = change.old if asked.endswith("OLD") else change.new
     if entry is None:
         return None
     if asked.startswith("ALL"):
@@ -290,7 +290,7 @@ def batch_write_item(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     for name, of_table in found.items():
         charges[name] = Charge()
         for write in of_table:
-            _before, _after, charge = service.carry_out(write, None)
+            _change, charge = service.carry_out(write, None)
             charges[name] += charge
             if metric := collection_metrics(body, write.table, write.key):
                 metrics.setdefault(name, []).append(metric)

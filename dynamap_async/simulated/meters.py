@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from dynamap_async.simulated.store import Entry, Index, IndexChange, Table
+from dynamap_async.simulated.store import Change, Entry, Index, Table
 from dynamap_async.units import Charge, index_write_half_units, read_half_units, write_half_units
 
 
-def written(old: Entry | None, new_size: int, changes: Iterable[IndexChange], *, transactional: bool = False) -> Charge:
+def written(change: Change, *, transactional: bool = False) -> Charge:
     """Return what a write takes.
 
     Args:
-        old: what was there.
-        new_size: the size of what is there now; 0 for nothing.
-        changes: what the indexes did.
-        transactional: it was part of a transaction.
+        change: the write.
+        transactional: it is part of a transaction, which takes double of the table, and not of the indexes.
     """
     indexes: dict[str, int] = {}
-    for change in changes:
-        if change.is_one:
-            indexes[change.index.name] = index_write_half_units(
-                _size(change.new), _size(change.old), key_changed=change.moved
-            )
-    own = write_half_units(new_size, old.size if old else 0, transactional=transactional)
-    return Charge(table_halves=own, index_halves=indexes)
+    for each in change.indexes:
+        if each.is_one:
+            indexes[each.index.name] = index_write_half_units(_size(each.new), _size(each.old), key_changed=each.moved)
+    old = change.old.size if change.old else 0
+    return Charge(
+        table_halves=write_half_units(change.size, old, transactional=transactional),
+        index_halves=indexes,
+    )
 
 
 def _size(entry: Entry | None) -> int | None:

@@ -581,11 +581,11 @@ def _changed(service: Service, statement: _Statement, asked: dict[str, Any]) -> 
         return [], write.table, Charge(table_halves=2)
     if not write.is_allowed(old):
         raise _failed(write, old)
-    before, now, charge = service.carry_out(write, old)
+    change, charge = service.carry_out(write, old)
     returned: list[bytes] = []
     if statement.returning is not None:
         kind, when = statement.returning.split()
-        entry = before if when == "OLD" else now
+        entry = change.old if when == "OLD" else change.new
         if entry is not None:
             returned = [entry.text if kind == "ALL" else wire.write(projected(entry.item, write.changed_paths))]
     return returned, write.table, charge

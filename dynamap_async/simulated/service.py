@@ -15,7 +15,7 @@ from dynamap_async.simulated.changes import Streams
 from dynamap_async.simulated.errors import Refused, invalid
 from dynamap_async.simulated.keys import admit_index_keys, position_of_item
 from dynamap_async.simulated.meters import written
-from dynamap_async.simulated.store import Entry, Snapshot, Store, Table
+from dynamap_async.simulated.store import Change, Snapshot, Store, Table
 from dynamap_async.simulated.values import Item, admit_item
 from dynamap_async.simulated.writes import ItemWrite
 from dynamap_async.units import Charge
@@ -176,8 +176,8 @@ class Service:
         """Return the ARN of a table."""
         return f"arn:aws:dynamodb:{self.region}:{ACCOUNT}:table/{table}"
 
-    def carry_out(self, write: ItemWrite, old: Item | None) -> tuple[Entry | None, Entry | None, Charge]:
-        """Do a write whose condition holds, and return the entry before, the entry after, and what it takes.
+    def carry_out(self, write: ItemWrite, old: Item | None) -> tuple[Change, Charge]:
+        """Do a write whose condition holds, and return what it changed, and what it takes.
 
         Args:
             write: the write.
@@ -187,18 +187,17 @@ class Service:
             Refused: the update does not fit the item.
         """
         item, size = write.new_item(old)
-        return self.replace(write.table, write.position, item, size)
+        change = write.table.change(write.position, item, size)
+        charge = written(change)
+        self.carry(change)
+        return change, charge
 
-    def replace(
-        self, table: Table, position: bytes, item: Item | None, size: int
-    ) -> tuple[Entry | None, Entry | None, Charge]:
-        """Store an item, or remove it, and tell the table's stream."""
-        before, changes = table.replace(position, item, size)
-        after = table.entries.get(position)
-        stream = self.streams.note(table, before, after)
+    def carry(self, change: Change) -> None:
+        """Store a change, and tell the table's stream."""
+        change.table.store(change)
+        stream = self.streams.note(change.table, change.old, change.new)
         if stream is not None:
             self.store.journal.note(stream.records.pop)
-        return before, after, written(before, size, changes)
 
 
 def _go_back(settings: dict[str, Any], before: dict[str, Any]) -> None:

@@ -163,20 +163,43 @@ class Index(Place):
 
 @dataclass(slots=True)
 class IndexChange:
-    """What a write did to an index."""
+    """What a write does to an index."""
 
     index: Index
+    was: Position | None
+    """Where the item stands in it."""
+    now: Position | None
+    """Where it will stand."""
     old: Entry | None
     new: Entry | None
-    moved: bool
-    """Whether the index's key is another one."""
+
+    @property
+    def moved(self) -> bool:
+        """Whether the index's key is another one."""
+        return self.was != self.now
 
     @property
     def is_one(self) -> bool:
-        """Whether the index had to write. A set in another order is the same set."""
+        """Whether the index has to write. A set in another order is the same set."""
         if self.old is None or self.new is None or self.moved:
             return True
         return not same_items(self.old, self.new)
+
+
+@dataclass(slots=True)
+class Change:
+    """A write that is not stored yet."""
+
+    table: Table
+    position: Position
+    old: Entry | None
+    new: Entry | None
+    indexes: list[IndexChange]
+
+    @property
+    def size(self) -> int:
+        """The size of the new item; 0 if there is none."""
+        return 0 if self.new is None else self.new.size
 
 
 def same_items(one: Entry, other: Entry) -> bool:
@@ -200,24 +223,18 @@ class Table(Place):
         """Note in a journal how to undo what is done from now on."""
         self.journal = journal
 
-    def replace(self, key: Position, item: Item | None, size: int = 0) -> tuple[Entry | None, list[IndexChange]]:
-        """Store an item, or remove the one that is there, and follow in the indexes.
+    def change(self, key: Position, item: Item | None, size: int = 0) -> Change:
+        """Return the change that stores an item, or removes the one that is there, and follows in the indexes.
 
         Args:
             key: where it stands.
             item: the new item; None to remove.
             size: its size in bytes.
-
-        Returns:
-            What was there, and what the indexes did.
         """
-        old = self.entries.get(key)
         new = None if item is None else Entry(wire.write(item), size)
-        return old, self._write(key, old, new, item)
+        return self._between(key, self.entries.get(key), new, item)
 
-    def _write(self, key: Position, old: Entry | None, new: Entry | None, item: Item | None) -> list[IndexChange]:
-        if self.journal is not None:
-            self.journal.note(partial(self._undo, key, new, old))
+    def _between(self, key: Position, old: Entry | None, new: Entry | None, item: Item | None) -> Change:
         changes: list[IndexChange] = []
         if self.indexes:
             places = tuple(None if item is None else index.place_of(item, key) for index in self.indexes.values())
@@ -229,27 +246,37 @@ class Table(Place):
                     continue
                 old_entry = None if was is None else index.entries.get(was)
                 new_entry = None if now is None or item is None or new is None else index.entry(item, new)
-                if was is not None and was != now and old_entry is not None:
-                    index.remove(was)
-                if now is not None and new_entry is not None:
-                    index.add(now, new_entry)
-                changes.append(IndexChange(index, old_entry, new_entry, was != now))
+                changes.append(IndexChange(index, was, now, old_entry, new_entry))
             if new is not None:
                 new.stand(places)
-        if new is None:
-            if old is not None:
-                self.remove(key)
-        else:
+        return Change(self, key, old, new, changes)
+
+    def store(self, change: Change) -> None:
+        """Store a change."""
+        key, old, new = change.position, change.old, change.new
+        if self.journal is not None:
+            self.journal.note(partial(self._undo, key, new, old))
+        for each in change.indexes:
+            if each.was is not None and each.moved and each.old is not None:
+                each.index.remove(each.was)
+            if each.now is not None and each.new is not None:
+                each.index.add(each.now, each.new)
+        if new is not None:
             self.add(key, new)
-        return changes
+        elif old is not None:
+            self.remove(key)
+
+    def replace(self, key: Position, item: Item | None, size: int = 0) -> None:
+        """Store an item, or remove the one that is there; see ``change``."""
+        self.store(self.change(key, item, size))
 
     def clear(self) -> None:
         """Remove all items."""
         for key in list(self.entries):
-            self._write(key, self.entries[key], None, None)
+            self.replace(key, None)
 
     def _undo(self, key: Position, now: Entry | None, before: Entry | None) -> None:
-        self._write(key, now, before, None if before is None else before.item)
+        self.store(self._between(key, now, before, None if before is None else before.item))
 
     def build(self, index: Index) -> None:
         """Add an index, and put the items in it that fit."""

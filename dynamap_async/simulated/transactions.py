@@ -177,9 +177,9 @@ def carry_out(service: Service, prepared: list[ItemWrite | Refused]) -> Done:
             charge = Charge(table_halves=write_half_units(looked_at, transactional=True))
             done.append((write, looked_at, charge))
             continue
-        before, _after, charge = service.replace(write.table, write.position, item, size)
-        own = write_half_units(size, before.size if before else 0, transactional=True)
-        done.append((write, size, Charge(table_halves=own, index_halves=charge.index_halves)))
+        change = write.table.change(write.position, item, size)
+        service.carry(change)
+        done.append((write, size, meters.written(change, transactional=True)))
     return done
 
 

@@ -72,10 +72,17 @@ def local(
             help="memory, moto or native. Default: that of the configuration, else memory.",
         ),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The file that keeps tables and items: loaded at the start if it is there, written at the end.",
+        ),
+    ] = None,
 ) -> None:
     """Run a DynamoDB on this machine, with your tables, until Ctrl-C.
 
-    It makes the tables of your models. It needs no AWS account, and what was stored is gone when it ends.
+    It makes the tables of your models. It needs no AWS account. Without --data, what was stored is gone when it ends.
 
     $ dynamap local --models shop.models --seed seeds.jsonl
     """
@@ -87,20 +94,26 @@ def local(
     chosen = next(each for each in (port, place.port_here, _PORT) if each is not None)
     kind = engine if engine is not None or place.engine is None else EngineKind(place.engine)
     # The signals first: one that arrives while the engine starts would leave its process behind.
-    with _ended_by_signals(), _engine(kind, chosen) as running:
+    with _ended_by_signals(), _engine(kind, chosen, data) as running:
         tables, items = run(_prepare(running, place, catalog, seeds))
-        show("\n".join(_told(running, tables, items, place)))
         try:
+            show("\n".join(_told(running, tables, items, place, data)))
             _wait()
         except KeyboardInterrupt:
             show("Stopped.")
 
 
-def _engine(kind: EngineKind | None, port: int) -> "Engine":
+def _engine(kind: EngineKind | None, port: int, data: Path | None) -> "Engine":
     from dynamap_async.testing import LocalEngine, MotoEngine, NativeEngine
 
     others: dict[EngineKind | None, type[Engine]] = {EngineKind.MOTO: MotoEngine, EngineKind.NATIVE: NativeEngine}
-    return others.get(kind, LocalEngine)(port=port)
+    if kind not in others:
+        return LocalEngine(port=port, data=data)
+    if data is not None:
+        raise CommandError(
+            f"--data: the engine {kind} keeps nothing; leave out --data, or say --engine memory", Status.USAGE
+        )
+    return others[kind](port=port)
 
 
 @contextmanager
@@ -137,7 +150,7 @@ async def _prepare(
     # A table of a period is made when the period is known.
     declared = [] if catalog is None else [each for each in catalog.all if periods_of(each) is None]
     async with engine.session(table_prefix=place.prefix, table_names=place.table_names) as session:
-        await session.tables.create(*declared)
+        await session.tables.create(*declared, if_missing=True)
         stored = [await fill(session) for fill in seeds]
     return list(dict.fromkeys(place.names.full(schema_of(each).name) for each in declared)), stored
 
@@ -188,7 +201,9 @@ def _seed_of_items(source: str, items: Callable[[], Any]) -> _Fill:
     return fill
 
 
-def _told(engine: "Engine", tables: Sequence[str], stored: Sequence[str], place: Place) -> Iterator[str]:
+def _told(
+    engine: "Engine", tables: Sequence[str], stored: Sequence[str], place: Place, data: Path | None
+) -> Iterator[str]:
     """Yield the lines that say what runs, and how a program connects to it."""
     from dynamap_async.testing import NativeEngine
 
@@ -210,4 +225,4 @@ def _told(engine: "Engine", tables: Sequence[str], stored: Sequence[str], place:
     if place.table_names:
         yield f"Its session needs the names of the tables: Session(table_names={dict(place.table_names)}, ...)"
         yield ""
-    yield "Ctrl-C stops it, and what was stored is gone."
+    yield f"Ctrl-C stops it, and what was stored is {'gone' if data is None else f'kept in {data}'}."

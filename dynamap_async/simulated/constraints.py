@@ -129,7 +129,7 @@ class Structure:
     """
 
     def __init__(self, members: Mapping[str, Check]) -> None:
-        self._members = {name.rstrip("!"): check for name, check in members.items()}
+        self.members = {name.rstrip("!"): check for name, check in members.items()}
         self._required = [name.rstrip("!") for name in members if name.endswith("!")]
 
     def __call__(self, value: Any, path: str, found: list[str]) -> None:
@@ -141,7 +141,7 @@ class Structure:
         missing = (name for name in self._required if members.get(name) is None)
         found.extend(_fault(None, before + _small(name), "not be null") for name in missing)
         for name, element in members.items():
-            check = self._members.get(name)
+            check = self.members.get(name)
             if check is None:
                 raise Refused("ValidationException", f"the simulated DynamoDB does not know the member {before}{name}")
             if element is not None:

@@ -288,6 +288,16 @@ def fill_settings(service: Service, table: Table, body: dict[str, Any]) -> None:
         settings["Indexes"][each["IndexName"]] = each
 
 
+def index_requests(table: Table) -> dict[str, list[dict[str, Any]]]:
+    """Return what a CreateTable says of the indexes of a table."""
+    given = table.settings["Indexes"]
+    found = {
+        member: [given[index.name] for index in table.indexes.values() if index.is_global is is_global]
+        for member, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True))
+    }
+    return {member: requests for member, requests in found.items() if requests}
+
+
 def description(service: Service, table: Table) -> dict[str, Any]:
     """Return what DescribeTable says of a table."""
     settings = table.settings

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
-from dynamap_async.simulated import control, items, partiql, reads, settings, streams, transactions, wire
+from dynamap_async.simulated import control, items, partiql, reads, saved, settings, streams, transactions, wire
 from dynamap_async.simulated.constraints import Structure
 from dynamap_async.simulated.errors import Refused
 from dynamap_async.simulated.service import Service
@@ -85,6 +85,23 @@ class SimulatedDynamoDB(Service):
                 return 200, wire.answer(carry_out(self, request))
         except Refused as refused:
             return refused.status, wire.write(refused.answer())
+
+    def written(self) -> Iterator[bytes]:
+        """Yield the parts of a text that has all tables and items, for ``read`` of another one."""
+        with self.turn:
+            yield from saved.written(self)
+
+    def read(self, text: bytes) -> None:
+        """Take the tables and items of a text, before anything else is done.
+
+        Args:
+            text: what ``written`` gave.
+
+        Raises:
+            ValueError: it is something else, or damaged.
+        """
+        with self.turn:
+            saved.read(self, text)
 
 
 def _unknown(operation: str) -> NoReturn:

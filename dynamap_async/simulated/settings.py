@@ -10,7 +10,7 @@ from uuid import uuid4
 from dynamap_async.limits import RECOVERY_DAYS
 from dynamap_async.simulated import wire
 from dynamap_async.simulated.constraints import Structure, anything, choice, flag, listing, number, text
-from dynamap_async.simulated.control import description, fill_settings, new_table
+from dynamap_async.simulated.control import description, fill_settings, index_requests, new_table
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
 from dynamap_async.simulated.shapes import NAME, TABLE_NAME
 from dynamap_async.simulated.store import Table
@@ -247,16 +247,10 @@ def _copied(table: Table) -> tuple[dict[str, Any], list[bytes]]:
             for name in ("AttributeDefinitions", "KeySchema", "BillingMode", "ProvisionedThroughput")
         }
     )
+    settings |= deepcopy(index_requests(table))
     for name in ("OnDemandThroughput", "SSESpecification"):
         if name in table.settings:
             settings[name] = deepcopy(table.settings[name])
-    indexes = table.settings["Indexes"]
-    local = [indexes[index.name] for index in table.indexes.values() if not index.is_global]
-    global_ = [indexes[index.name] for index in table.indexes.values() if index.is_global]
-    if local:
-        settings["LocalSecondaryIndexes"] = deepcopy(local)
-    if global_:
-        settings["GlobalSecondaryIndexes"] = deepcopy(global_)
     return settings, [entry.text for entry in table.entries.values()]
 
 

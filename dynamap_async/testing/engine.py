@@ -180,7 +180,7 @@ class Engine(ABC):
 
     async def _create_tables(self) -> None:
         async with self.session() as session:
-            await session.tables.create(*self._models)
+            await session.tables.create(*self._models, if_missing=True)
 
 
 async def _ended(call: asyncio.Future[Any]) -> None:

@@ -1,6 +1,7 @@
 """The engine in this process: a simulated DynamoDB that needs no other program, no further package and no socket."""
 
 import asyncio
+import os
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final, cast
 from zlib import crc32
@@ -10,6 +11,7 @@ from dynamap_async.models import Model, Table
 from dynamap_async.service import CONTENT_TYPE
 from dynamap_async.session import Session
 from dynamap_async.simulated import SEED, Server, SimulatedDynamoDB, Snapshot
+from dynamap_async.testing.data_file import DataFile
 from dynamap_async.testing.engine import CREDENTIALS, REGION, Engine, of_connection
 from dynamap_async.testing.ports import listen
 from dynamap_async.testing.virtual_clock import EngineClock
@@ -85,9 +87,11 @@ class LocalEngine(Engine):
         clock: the time of day, in epoch seconds, of the engine and of its sessions; None for the machine's. What a
             ``VirtualClockLoop`` waits is added.
         seed: decides what is drawn by chance.
+        data: a file that keeps tables and items: it is loaded, if it is there, when the engine is entered, and written
+            when the engine is left. It is JSON, with one item in a line. Records of streams, and backups, are not kept.
 
     Raises:
-        ConfigurationError: the port, the clock or the seed is none.
+        ConfigurationError: the port, the clock, the seed or the path is none.
 
     Example:
         >>> with LocalEngine() as engine:
@@ -102,6 +106,7 @@ class LocalEngine(Engine):
         port: int = 0,
         clock: Callable[[], float] | None = None,
         seed: int = SEED,
+        data: str | os.PathLike[str] | None = None,
     ) -> None:
         """Describe the engine; it is started when it is entered.
 
@@ -110,6 +115,7 @@ class LocalEngine(Engine):
             port: the port to listen on, from 1 to 65535, or 0.
             clock: returns epoch seconds, such as a ``FrozenClock``.
             seed: any whole number.
+            data: the path of a file, in a folder that is there.
         """
         super().__init__(models=models, port=port)
         if clock is not None and not callable(clock):
@@ -118,6 +124,7 @@ class LocalEngine(Engine):
             raise ConfigurationError(f"seed={seed!r} is not a whole number; leave it out, or write seed=1")
         self._clock: Final = EngineClock(clock)
         self._seed: Final = seed
+        self._data: Final = None if data is None else DataFile(data)
         self._service: SimulatedDynamoDB | None = None
         self._server: Server | None = None
 
@@ -258,7 +265,10 @@ class LocalEngine(Engine):
         return table
 
     def _start(self) -> None:
-        self._service = SimulatedDynamoDB(self._clock, REGION, seed=self._seed)
+        service = SimulatedDynamoDB(self._clock, REGION, seed=self._seed)
+        if self._data is not None:
+            self._data.load(service.read)
+        self._service = service
         if self._wanted_port:
             self._listening_port()  # says who is to blame where it is taken
 
@@ -268,6 +278,9 @@ class LocalEngine(Engine):
         return self._server.port
 
     def _stop(self) -> None:
-        server, self._server, self._service = self._server, None, None
+        server, service = self._server, self._service
+        self._server = self._service = None
         if server is not None:
             server.close()
+        if self._data is not None and service is not None:  # nobody can write any more
+            self._data.save(service.written())

@@ -196,6 +196,23 @@ def test_engine_without_models_runs_and_says_how_to_name_them(folder):
         assert "tables  none: name the module of your models with --models\n" in told
 
 
+def test_what_was_stored_is_kept_in_the_file_of_data(folder):
+    seeds = ("--models", "noted", "--seed", "noted:one")
+    with local(folder, *seeds, "--data", "dev.json") as (process, told):
+        assert "kept in dev.json.\n" in told
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout.read() == "Stopped.\n"
+        assert process.wait(SECONDS) == 0
+    with local(folder, "--models", "noted", "--data", "dev.json") as (_, told):
+        assert stored(variables_in(told)) == ["one"]
+
+
+def test_data_of_another_engine_is_wrong_usage(folder):
+    failed = run(folder, "--engine", "native", "--data", "dev.json")
+    assert failed.returncode == 2, failed.stderr
+    assert "the engine native keeps nothing; leave out --data, or say --engine memory" in failed.stderr
+
+
 def test_native_engine_says_what_begins_with_finds_for_other_clients(folder, native_executable):
     command = [*DYNAMAP, "local", "--port", "0", "--engine", "native"]
     with started(command, folder, "Ctrl-C stops it", DYNAMAP_NATIVE_ENGINE=native_executable) as (_, told):

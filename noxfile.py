@@ -173,12 +173,13 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Both type checkers accept the package, generated models, and what is right of tests/typing; all is typed."""
+    """Both type checkers accept the package, generated models, whole programs of the docs, and what is right."""
     install(session, f"{built_wheel(session)}[cli,moto]", *group("types"))
     session.run("mypy")
     session.run("pyright")
     session.run("pyright", "--verifytypes", "dynamap_async", "--ignoreexternal")
-    session.run("pytest", "tests/typing", "tests/unit/generate/test_checkers.py", env={"PYTHONSAFEPATH": "1"})
+    tests = ("tests/typing", "tests/docs/test_checkers.py", "tests/unit/generate/test_checkers.py")
+    session.run("pytest", *tests, env={"PYTHONSAFEPATH": "1"})
 
 
 @nox.session

@@ -18,6 +18,7 @@ from typing import (
     Final,
     Generic,
     Literal,
+    Protocol,
     TypeAlias,
     TypedDict,
     TypeVar,
@@ -130,27 +131,37 @@ if TYPE_CHECKING:
         def __get__(self, instance: BaseModel, owner: Any, /) -> T_co: ...
         def __get__(self, instance: Any, owner: Any, /) -> Any: ...
 
-    class Attr(_Readable[T], Generic[T]):
-        """A field with a typed expression. Class access gives ``Expr[T]``, instance access ``T``."""
+    class _Writable(_Readable[T], Generic[T]):
+        """The writing half, which also tells checkers what the constructor takes."""
 
         def __set__(self, instance: Any, value: T, /) -> None: ...
 
-    class PartitionKey(Attr[T]):
-        """The partition key of the model's table."""
-
-    class SortKey(Attr[T]):
-        """The sort key of the model's table."""
-
-    class TimeToLive(Attr[T]):
-        """The time after which DynamoDB deletes the item, stored as whole epoch seconds."""
-
+    class _WritableTime(_Writable[T], Generic[T]):
         def __set__(self, instance: Any, value: T | timedelta, /) -> None: ...
 
-    class Version(Attr[T]):
+    # Checkers take `likes: Attr[int] = 0` for an assignment of an int to a descriptor. To a protocol they take it, and
+    # members of a protocol are only those of bases that are protocols too: these have none, so each default fits. What
+    # does not fit the type is refused when the class is made. `attr(default=...)` gives a subclass, which checkers
+    # compare by the type between the brackets.
+
+    class Attr(_Writable[T], Protocol[T]):  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]
+        """A field with a typed expression. Class access gives ``Expr[T]``, instance access ``T``."""
+
+    class PartitionKey(Attr[T], Protocol[T]):  # type: ignore[misc]
+        """The partition key of the model's table."""
+
+    class SortKey(Attr[T], Protocol[T]):  # type: ignore[misc]
+        """The sort key of the model's table."""
+
+    class TimeToLive(_WritableTime[T], Attr[T], Protocol[T]):  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]
+        """The time after which DynamoDB deletes the item, stored as whole epoch seconds."""
+
+    class Version(Attr[T], Protocol[T]):  # type: ignore[misc]
         """The number of times that the item was written, for optimistic locking."""
 
     class _Given(PartitionKey[T], SortKey[T], TimeToLive[T], Version[T]):
         """The type of ``attr``'s result: assignable to each marker, so that a default's type is checked."""
+
 
 else:
 

@@ -132,6 +132,19 @@ def program(how_to: Path) -> Block:
 
 
 @pytest.fixture(scope="session")
+def whole_programs() -> dict[str, str]:
+    """Return name of a module -> the code of a program on a page that needs no other block."""
+    found: dict[str, str] = {}
+    for page in PAGES:
+        for block in programs(page):
+            is_last = page.parent.name == "how-to" and block == programs(page)[-1]
+            if is_last or {"import asyncio", "asyncio.run(main())"} <= {*block.code.splitlines()}:
+                name = re.sub(r"\W", "_", name_of(page).removesuffix(".md").lower())
+                found[f"{name}_{block.line}"] = block.code
+    return found
+
+
+@pytest.fixture(scope="session")
 def all_blocks() -> dict[str, list[Block]]:
     """Return the name of each page -> its blocks."""
     return {name_of(page): blocks_of(page) for page in PAGES}

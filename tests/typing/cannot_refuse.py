@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from models import Address, Audited, Entity, Retweet, Tweet, User
+from pydantic import Field
 
 from dynamap_async import (
     Attr,
@@ -249,6 +250,20 @@ def projection_of_an_unknown_field() -> None:
 def key_of_a_type_that_has_no_order() -> None:
     class Shop(Model, table="shops"):
         name: PartitionKey[list[str]]
+
+
+@raises(ModelDefinitionError, "Shop.visits: the default 'many' does not fit: int expected")
+def default_of_another_type() -> None:
+    class Shop(Model, table="shops"):
+        name: PartitionKey[str]
+        visits: Attr[int] = "many"
+
+
+@raises(ModelDefinitionError, "Shop.visits: the default 'many' does not fit: int expected")
+def default_of_another_type_in_a_field_of_pydantic() -> None:
+    class Shop(Model, table="shops"):
+        name: PartitionKey[str]
+        visits: Attr[int] = Field(default="many")
 
 
 @raises(ModelDefinitionError, "Shop.version: a Version must be an int, not str")

@@ -33,7 +33,7 @@ from models import (
     Tweet,
     User,
 )
-from pydantic import AnyUrl, TypeAdapter
+from pydantic import AnyUrl, Field, TypeAdapter
 
 from dynamap_async import (
     BY_KEYS,
@@ -112,6 +112,7 @@ from dynamap_async import (
     UnknownItem,
     Update,
     Usage,
+    Version,
     WriteKind,
     after_read,
     after_write,
@@ -581,6 +582,36 @@ async def kinds_by_keys(session: Session) -> None:
 class Fading(Model, table="fading", hide_expired=True):
     id: PartitionKey[str]
     ends: TimeToLive[datetime] = attr(default_factory=lambda: now)
+
+
+class Plainly(Model, table="plainly"):
+    """A model whose defaults are written as Python's dataclasses write them."""
+
+    id: PartitionKey[str] = "main"
+    part: SortKey[int] = 0
+    ends: TimeToLive[int | None] = None
+    version: Version[int] = 0
+    text: Attr[str] = ""
+    state: Attr[Literal["new", "done"]] = "new"
+    price: Attr[Decimal] = Decimal(1)
+    tags: Attr[list[str]] = []  # noqa: RUF012 - Pydantic copies it
+    counts: Attr[dict[str, int]] = {}  # noqa: RUF012
+    names: Attr[set[str]] = set[str]()  # noqa: RUF012
+    address: Attr[Address | None] = None
+    of_pydantic: Attr[int] = Field(default=3, ge=0)
+
+
+def defaults_written_plainly() -> None:
+    item = Plainly(text="a", tags=["b"])
+    assert_type(item.part, int)
+    assert_type(item.ends, int | None)
+    assert_type(item.tags, list[str])
+    assert_type(item.of_pydantic, int)
+    assert_type(Plainly.part, Expr[int])
+    assert_type(Plainly.tags, Expr[list[str]])
+    assert_type(Plainly.address.city, Expr[str])
+    item.ends = timedelta(days=1)
+    Query(Plainly).where(Plainly.id == "main", Plainly.part > 3, Plainly.text.begins_with("a"))
 
 
 class Counting:

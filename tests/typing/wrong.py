@@ -26,7 +26,6 @@ from models import (
     Tweet,
     User,
 )
-from pydantic import Field
 
 import dynamap_async
 from dynamap_async import (
@@ -543,16 +542,39 @@ class Subclass(Tweet, table="subclass"):
     likes: Attr[str] = attr(default="")  # error: another type than the base's
 
 
+class Plainly(Model, table="plainly"):
+    id: PartitionKey[str]
+    number: Attr[int] = 0
+    text: Attr[str | None] = None
+    tags: Attr[list[str]] = []  # noqa: RUF012 - Pydantic copies it
+
+
+class PlainlyAgain(Plainly, table="again"):
+    number: Attr[str] = ""  # error: another type than the base's
+
+
+def defaults_written_plainly(item: Plainly) -> None:
+    item.number.upper()  # error
+    Plainly(number=1)  # error
+    Plainly(id="a", number="many")  # error
+    Plainly(id="a", text=5)  # error
+    Plainly(id="a", tags=[5])  # error
+    item.number = "many"  # error
+    item.text = 5  # error
+    Query(Plainly).where(Plainly.number > "x")  # error
+    Query(Plainly).where(Plainly.number == "x")  # error
+    Query(Plainly).where(Plainly.number.begins_with("x"))  # error
+
+
 class Defaults(Model, table="defaults"):
     id: PartitionKey[str]
-    number: SortKey[int] = 5  # error: a default is given by attr(default=...)
+    number: SortKey[int]
     count: Attr[int] = attr(default="x")  # error
     nothing: Attr[int] = attr(default=None)  # error
     made: Attr[set[str]] = attr(default_factory=list)  # error
     called: Attr[set[str]] = attr(default_factory=set[str]())  # error
     written: Version[int] = attr(default="x")  # error
     optional: Attr[str | None] = attr(default=3)  # error
-    of_pydantic: Attr[int] = Field(default="x")  # error
     plain: int = "x"  # error
     document: Attr[Address] = attr(default_factory=lambda: Geo(lat=Decimal(1)))  # error
     named: Attr[int] = attr(name=3, default=0)  # error

@@ -1,0 +1,23 @@
+"""Both type checkers accept, in strict mode, each whole program of the documentation."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory, whole_programs: dict[str, str]) -> Path:
+    """Return a folder with each program."""
+    folder = tmp_path_factory.mktemp("whole_programs")
+    assert len(whole_programs) >= 65
+    for name, code in whole_programs.items():
+        (folder / f"{name}.py").write_text(code, "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_whole_programs_of_the_documentation_pass(
+    checker: str, modules: Path, strictly_checked: Callable[[str, Path], list[str]]
+) -> None:
+    assert strictly_checked(checker, modules) == []

@@ -22,7 +22,7 @@ import pytest
 if TYPE_CHECKING:
     from dynamap_async.models import Model
     from dynamap_async.session import Session
-    from dynamap_async.testing import Engine, FrozenClock, RequestLog
+    from dynamap_async.testing import Engine, FrozenClock, LocalEngine, RequestLog
     from dynamap_async.testing.faults import Faults
     from dynamap_async.testing.prepared import EngineEndpoint, Prepared
     from dynamap_async.testing.seeding import Seed
@@ -31,6 +31,7 @@ ENGINE: Final = "DYNAMAP_ENGINE"
 _BY_ANYIO: Final = "_dynamap_opened_by_anyio"
 _BY_ASYNCIO: Final = "_dynamap_opened_by_asyncio_per_"
 _BROKEN: Final[pytest.StashKey[bool]] = pytest.StashKey()
+_CONNECT_SECONDS: Final = 5.0
 _LOOP_SCOPES: Final = ("function", "class", "module", "package", "session")
 
 
@@ -84,12 +85,35 @@ def dynamodb_endpoint(_dynamap_engine: Engine | str) -> str:
 @pytest.fixture(scope="session")
 def _dynamap_place(request: pytest.FixtureRequest) -> EngineEndpoint:
     from dynamap_async.testing.prepared import EngineEndpoint
+    from dynamap_async.testing.probe import reason_unreachable
 
     # The engine of this process listens once somebody asks for its URL, which needs sockets: so the fixture of the URL
-    # is asked for only where a project has its own.
-    known: Any = request.session._fixturemanager.getfixturedefs("dynamodb_endpoint", request.node)  # noqa: SLF001
+    # is asked for only where a project has its own, beside this test or above it.
+    test = request._pyfuncitem  # noqa: SLF001
+    known: Any = request.session._fixturemanager.getfixturedefs("dynamodb_endpoint", test)  # noqa: SLF001
     is_ours = known[-1].func.__module__ == __name__
-    return EngineEndpoint(request.getfixturevalue("_dynamap_engine" if is_ours else "dynamodb_endpoint"))
+    place = request.getfixturevalue("_dynamap_engine" if is_ours else "dynamodb_endpoint")
+    if isinstance(place, str) and (reason := reason_unreachable(place, timeout_seconds=_CONNECT_SECONDS)):
+        pytest.fail(
+            f"no engine can be reached at {place} ({reason}): start it first, or change what names it, which is "
+            + (f"--dynamap-engine or {ENGINE}" if is_ours else "the fixture dynamodb_endpoint"),
+            pytrace=False,
+        )
+    return EngineEndpoint(place)
+
+
+@pytest.fixture(scope="session")
+def dynamap_engine(_dynamap_place: EngineEndpoint) -> LocalEngine:
+    """The engine in this process, to ask what its tables hold, to load them, or to go back.
+
+    After a test with dynamap_session it is what it was before. On another engine the test is skipped.
+    """
+    from dynamap_async.testing import LocalEngine
+
+    engine = _dynamap_place.started(None)
+    if not isinstance(engine, LocalEngine):
+        pytest.skip("dynamap_engine is the engine in the process of the tests, and --dynamap-engine names another one")
+    return engine
 
 
 # Setting up a fixture takes about as long as a request: so those that never change are there for the whole run.

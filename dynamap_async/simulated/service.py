@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from functools import partial
 from random import Random
@@ -105,16 +105,6 @@ class Service:
             for name in names:
                 if name in self.store.tables:
                     self.store.drop(name)
-
-    def empty(self, names: Collection[str]) -> bool:
-        """Remove all items of tables; False if one of them is not there, or keeps records in a stream."""
-        with self.turn:
-            tables = [self.store.tables[name] for name in names if name in self.store.tables]
-            if len(tables) < len(names) or any("LatestStreamArn" in table.settings for table in tables):
-                return False
-            for table in tables:
-                table.clear()
-            return True
 
     def table(self, name: str) -> Table:
         """Return a table.

@@ -270,11 +270,6 @@ class Table(Place):
         """Store an item, or remove the one that is there; see ``change``."""
         self.store(self.change(key, item, size))
 
-    def clear(self) -> None:
-        """Remove all items."""
-        for key in list(self.entries):
-            self.replace(key, None)
-
     def _undo(self, key: Position, now: Entry | None, before: Entry | None) -> None:
         self.store(self._between(key, now, before, None if before is None else before.item))
 

@@ -75,6 +75,9 @@ class Engine(ABC):
         self._wanted_port = checked_port(port)
         self._running = False
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._place() if self._running else 'not running'}>"
+
     @property
     def endpoint_url(self) -> str:
         """The engine's URL, for ``Session(endpoint_url=...)`` or any other client.
@@ -119,6 +122,10 @@ class Engine(ABC):
     @abstractmethod
     def _listening_port(self) -> int:
         """Return the port that it listens on while it is running."""
+
+    def _place(self) -> str:
+        """Say where it is running."""
+        return f"at {self.endpoint_url}"
 
     @abstractmethod
     def _stop(self) -> None:

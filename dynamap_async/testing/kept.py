@@ -1,7 +1,8 @@
-"""Tables that outlive a test: emptied, and given to the next test that needs tables of the same models.
+"""Tables that outlive a test, and are given to the next test that needs tables of the same models.
 
-Invariant: a table is kept only if it is as it was made. So a test hands its tables on only if each of its requests was
-answered, none changed a table, and all items that were left could be removed; all others are dropped.
+Invariant: a table is kept only if it is as it was made. An engine in this process is taken back to that, whatever the
+test has done. Before others a test hands its tables on only if each of its requests was answered, none changed a table,
+and all items that were left could be removed; all others are dropped.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -66,6 +67,9 @@ class WatchedTransport:
         self._unanswered = 0
         self.changed_tables: bool = False
         """Whether a request was to make, change or delete a table."""
+
+    def __repr__(self) -> str:
+        return repr(self._transport)
 
     @property
     def max_connections(self) -> int:

@@ -195,6 +195,14 @@ class LocalEngine(Engine):
         except ValueError as error:
             raise ConfigurationError(str(error)) from None
 
+    def tables(self) -> set[str]:
+        """Return the full names of all tables.
+
+        Raises:
+            ConfigurationError: the engine is not running.
+        """
+        return set(self._running_service.store.tables)
+
     def items(self, table: str) -> list[WireItem]:
         """Return the items of a table in wire form, in the order of a scan.
 
@@ -247,20 +255,9 @@ class LocalEngine(Engine):
         """
         self._running_service.forget(tables)
 
-    def empty(self, tables: Collection[str]) -> bool:
-        """Remove all items of these tables, named in full, without a request. Return False if a table does not exist.
-
-        Args:
-            tables: the full names.
-
-        Raises:
-            ConfigurationError: the engine is not running.
-        """
-        return self._running_service.empty(tables)
-
     def _known(self, table: str) -> str:
-        if table not in self._running_service.store.tables:
-            names = ", ".join(sorted(self._running_service.store.tables)) or "none"
+        if table not in self.tables():
+            names = ", ".join(sorted(self.tables())) or "none"
             raise ConfigurationError(f"the engine has no table {table!r}; it has: {names}")
         return table
 
@@ -276,6 +273,9 @@ class LocalEngine(Engine):
         if self._server is None:
             self._server = Server(self._running_service, listen(self._wanted_port))
         return self._server.port
+
+    def _place(self) -> str:
+        return "in this process" if self._server is None else super()._place()
 
     def _stop(self) -> None:
         server, service = self._server, self._service

@@ -6,12 +6,13 @@ from typing import Any, Final
 from uuid import uuid4
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import DynamapError, ResourceNotFoundError
+from dynamap_async.errors import ConfigurationError, DynamapError, ResourceNotFoundError
 from dynamap_async.models import Model
 from dynamap_async.operations import SingleRequest
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.session import Session
+from dynamap_async.simulated import Snapshot
 from dynamap_async.tables.requests import table_request
 from dynamap_async.testing.clock import FrozenClock
 from dynamap_async.testing.engine import Engine, local_settings, of_connection
@@ -36,7 +37,38 @@ class EngineEndpoint:
         self._place: Final = place
         self._transport: Final = self._made()
         self.tables: Final = KeptTables()
-        """Tables of the engine that a test has left empty."""
+        """Tables of the engine as they were made."""
+        self._open: Final[list[Snapshot]] = []
+
+    def take(self, models: Iterable[Any]) -> Kept | None:
+        """Return the tables of exactly these models, which are then no longer kept; None if there are none."""
+        kept = self.tables.take(models)
+        is_there = kept is None or not isinstance(self._place, LocalEngine) or kept.keys.keys() <= self._place.tables()
+        return kept if is_there else None
+
+    def opened(self, engine: Engine | None) -> Snapshot | None:
+        """Return what an engine holds when a test begins; None if it is not in this process."""
+        if not isinstance(engine, LocalEngine):
+            return None
+        self._open.append(engine.snapshot())
+        return self._open[-1]
+
+    def went_back(self, before: Snapshot) -> bool:
+        """Make the engine in this process what it was when a test began.
+
+        Returns:
+            Whether that could be done: not while a test is open that began later, which would lose what it did; nor
+            if the test itself has made the engine what it was before.
+        """
+        assert isinstance(self._place, LocalEngine)  # noqa: S101 - it has been opened
+        is_last = self._open[-1] is before
+        self._open.remove(before)
+        try:
+            if is_last:
+                self._place.restore(before)
+        except ConfigurationError:
+            return False
+        return is_last
 
     def transport(self, **connection: Any) -> Transport:
         """Return a transport, not yet open; one that leads here does not look up anew where that is."""
@@ -78,10 +110,12 @@ class Prepared:
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Session]:
-        """Provide the tables, write the seeds, and open the test's session; at the end close it and drop what was made.
+        """Provide the tables, write the seeds, and open the test's session; at the end close it and undo what was done.
 
-        Tables of an engine that was started here are emptied and kept for the next test with the same models, unless
-        the settings name them by ``table_prefix`` or ``table_names``, or lead elsewhere; all others are dropped.
+        An engine of this process goes back to what it held when the tables were there. Tables of another one that was
+        started here are emptied, unless the test failed or changed one. Both are kept for the next test with the same
+        models, if the settings do not name them by ``table_prefix`` or ``table_names``, or lead elsewhere; all others
+        are dropped.
 
         Other sessions do what is not the test's own, so that faults, statistics and the log are of the test only. All
         send through one transport, which is opened once. It may be entered in one task and left in another.
@@ -89,16 +123,21 @@ class Prepared:
         connection, own = of_connection(self.settings)
         engine = self.place.started(connection.get("endpoint_url"))
         keeps = engine is not None and not connection and own.keys().isdisjoint(("table_prefix", "table_names"))
-        tables = (self.place.tables.take(self.models) if keeps else None) or Kept(f"t{uuid4().hex[:12]}-", {})
+        tables = (self.place.take(self.models) if keeps else None) or Kept(f"t{uuid4().hex[:12]}-", {})
         settings: dict[str, Any] = {"table_prefix": tables.prefix, "clock": self.clock, **own}
         observers = _several(settings.pop("observer", ()))
         transport = self.place.transport(**connection)
         keys = dict(tables.keys)
         making, testing = WatchedTransport(transport, keys), WatchedTransport(transport, keys, self._missing_in(tables))
+        made, before = tables.keys, None
         well = False
         await transport.open()
         try:
-            await self._prepare(making, settings, creates=not keys)
+            if not keys:
+                await self._create_tables(making, settings)
+                made = dict(keys)
+            before = self.place.opened(engine)
+            await self._write_seeds(making, settings)
             faulty = self.faults.wrap(testing)
             async with Session(**settings, transport=faulty, observer=[self.requests, *observers]) as session:
                 yield session
@@ -106,8 +145,9 @@ class Prepared:
         finally:
             try:
                 dropped: Keys = keys
-                if keeps and well and await _empty(engine, transport, keys):
-                    dropped = self.place.tables.keep(self.models, Kept(tables.prefix, keys))
+                as_made = self.place.went_back(before) if before else well and await _empty(engine, transport, keys)
+                if keeps and as_made:
+                    dropped = self.place.tables.keep(self.models, Kept(tables.prefix, made))
                 if isinstance(engine, LocalEngine | MotoEngine):
                     engine.forget(dropped)
                 elif dropped:
@@ -120,17 +160,19 @@ class Prepared:
         told = self.missing
         return None if told is None else lambda table: told(table.removeprefix(tables.prefix))
 
-    async def _prepare(self, transport: Transport, settings: Mapping[str, Any], *, creates: bool) -> None:
-        """Create the tables, unless there are some that were kept, and write the seeds."""
-        models = self.models if creates else ()
-        if models or self.seeds:
+    async def _create_tables(self, transport: Transport, settings: Mapping[str, Any]) -> None:
+        if self.models:
             async with Session(**settings, transport=transport) as keeper:
-                await keeper.tables.create(*models)
+                await keeper.tables.create(*self.models)
+
+    async def _write_seeds(self, transport: Transport, settings: Mapping[str, Any]) -> None:
+        if self.seeds:
+            async with Session(**settings, transport=transport) as keeper:
                 await seed(keeper, *self.seeds)
 
 
 async def _empty(engine: Engine | None, transport: Transport, keys: Keys) -> bool:
-    return engine.empty(keys) if isinstance(engine, LocalEngine | MotoEngine) else await emptied(transport, keys)
+    return engine.empty(keys) if isinstance(engine, MotoEngine) else await emptied(transport, keys)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
-"""Asks an engine on this machine whether it answers, with one request over a plain socket."""
+"""Asks whether an engine answers, or anything listens where one should, over a plain socket."""
 
+import socket
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
+from urllib.parse import urlsplit
 
 from dynamap_async.service import CONTENT_TYPE, DYNAMODB
 
@@ -36,3 +38,19 @@ def answers(port: int, *, timeout_seconds: float) -> bool:
         return False
     finally:
         connection.close()
+
+
+def reason_unreachable(url: str, *, timeout_seconds: float) -> str:
+    """Return why no connection can be made to a URL; empty if it can.
+
+    Args:
+        url: an ``http`` or ``https`` URL with a host.
+        timeout_seconds: the longest wait for the connection.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or HOST, port), timeout_seconds).close()
+    except (OSError, ValueError) as error:  # a port that is no number from 0 to 65535 is a ValueError
+        return str(error)
+    return ""

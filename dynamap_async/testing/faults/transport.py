@@ -31,6 +31,9 @@ class FaultyTransport:
         self._inner: Final = inner
         self._script: Final = script
 
+    def __repr__(self) -> str:
+        return f"<FaultyTransport around {self._inner!r}>"
+
     @property
     def max_connections(self) -> int:
         """How many requests can travel at the same time."""

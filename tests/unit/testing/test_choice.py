@@ -3,8 +3,9 @@
 import pytest
 
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.testing import LocalEngine, NativeEngine, find_engine, native_program
+from dynamap_async.testing import LocalEngine, MotoEngine, NativeEngine, find_engine, native_program
 from dynamap_async.testing.choice import chosen_engine, running_engine
+from dynamap_async.testing.faults import Faults
 from dynamap_async.testing.probe import answers
 
 
@@ -19,6 +20,19 @@ def test_an_engine_runs_as_long_as_the_block():
         port = int(endpoint_url.rpartition(":")[2])
         assert answers(port, timeout_seconds=10)
     assert not answers(port, timeout_seconds=10)
+
+
+@pytest.mark.asyncio
+async def test_engines_and_what_sends_to_them_say_where_they_are():
+    with MotoEngine() as moto:
+        assert repr(moto) == f"<MotoEngine at {moto.endpoint_url}>"
+    assert repr(moto) == "<MotoEngine not running>"
+    with LocalEngine() as engine:
+        assert repr(engine) == "<LocalEngine in this process>"
+        async with Faults().session(engine) as session:
+            assert "<FaultyTransport around <LocalTransport to " in repr(session)
+        url = engine.endpoint_url
+        assert repr(engine) == f"<LocalEngine at {url}>"
 
 
 @pytest.mark.parametrize("choice", ["mongo", "localhost:8000", "http://", ""])

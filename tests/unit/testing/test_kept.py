@@ -1,13 +1,14 @@
-"""Tables that one test hands on to the next: without items, and only if they are as they were made."""
+"""Tables that one test hands on to the next: as they were made, and without items."""
 
 import asyncio
+import contextlib
 
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, SortKey, Throughput, TimeToLive, Unique, attr
 from dynamap_async.errors import BatchError, ConnectionFailedError, Outcome
 from dynamap_async.request import Request
-from dynamap_async.testing import FrozenClock, LocalEngine, RequestLog
+from dynamap_async.testing import FrozenClock, LocalEngine, NativeEngine, RequestLog
 from dynamap_async.testing.faults import Faults
 from dynamap_async.testing.kept import Kept, KeptTables, WatchedTransport, emptied
 from dynamap_async.testing.prepared import EngineEndpoint, Prepared
@@ -36,6 +37,18 @@ class User(Model, table="users"):
 @pytest.fixture
 def place(engine):
     return EngineEndpoint(engine)
+
+
+@pytest.fixture
+def elsewhere(running, native_executable):
+    """Return the native engine, which is in another process."""
+    return running(NativeEngine, native_executable)
+
+
+@pytest.fixture
+def local():
+    with LocalEngine() as engine:
+        yield engine
 
 
 @pytest.fixture
@@ -101,7 +114,7 @@ async def test_other_models_have_other_tables(place, names):
 
 
 async def create_another(session):
-    await session.tables.create(Entry)
+    await session.tables.create(User)
 
 
 async def delete(session):
@@ -113,12 +126,15 @@ async def make_anew(session):
     await session.tables.create(Account, throughput=Throughput(read=1, write=1))
 
 
-@pytest.mark.parametrize("change", [create_another, delete, make_anew])
-async def test_tables_of_a_test_that_changed_one_are_dropped(place, names, change):
-    before = names()
-    async with prepared(place, Account) as session:
+CHANGES = [create_another, delete, make_anew]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_tables_of_a_test_that_changed_one_are_dropped_elsewhere(elsewhere, tables_at, change):
+    before = tables_at(elsewhere.endpoint_url)
+    async with prepared(EngineEndpoint(elsewhere), Account) as session:
         await change(session)
-    assert names() == before
+    assert tables_at(elsewhere.endpoint_url) == before
 
 
 async def test_tables_that_another_client_deleted_are_not_handed_on(place, engine):
@@ -128,19 +144,19 @@ async def test_tables_that_another_client_deleted_are_not_handed_on(place, engin
         assert await session.scan(Account) == []
 
 
-async def test_tables_of_a_test_that_did_not_pass_are_dropped(place, names):
-    before = names()
-    async with prepared(place, Account, passed=lambda: False):
+async def test_tables_of_a_test_that_did_not_pass_are_dropped_elsewhere(elsewhere, tables_at):
+    before = tables_at(elsewhere.endpoint_url)
+    async with prepared(EngineEndpoint(elsewhere), Account, passed=lambda: False):
         pass
-    assert names() == before
+    assert tables_at(elsewhere.endpoint_url) == before
 
 
-async def test_tables_are_dropped_where_the_seeds_fail(place, names):
-    before = names()
+async def test_tables_are_dropped_elsewhere_where_the_seeds_fail(elsewhere, tables_at):
+    before = tables_at(elsewhere.endpoint_url)
     with pytest.raises(BatchError):
-        async with prepared(place, Account, seeds=[Entry(account="ada", number=1)]):
+        async with prepared(EngineEndpoint(elsewhere), Account, seeds=[Entry(account="ada", number=1)]):
             pass
-    assert names() == before
+    assert tables_at(elsewhere.endpoint_url) == before
 
 
 async def test_tables_that_the_settings_name_are_made_for_each_test(place, names):
@@ -164,15 +180,72 @@ async def test_an_engine_that_runs_elsewhere_keeps_nothing(engine, names):
     assert names() == before
 
 
-async def test_the_embedded_engine_empties_without_a_request():
-    with LocalEngine() as local:
-        assert local.empty([])
-        assert not local.empty(["nothing"])
-        place = EngineEndpoint(local)
-        for number in range(30):
-            async with prepared(place, Entry) as session:
-                await session.put_many([Entry(account="ada", number=each) for each in range(number)])
-                assert len(await session.scan(Entry)) == number
+def held(engine):
+    """Return what an engine holds: of each table its settings and its items."""
+    return {name: (dict(engine._service.table(name).settings), engine.items(name)) for name in engine.tables()}
+
+
+async def give_other_settings(session):
+    await session.tables.update_time_to_live(Entry, enabled=False)
+    await session.tables.protect(Account)
+    await session.tables.tag(Account, {"team": "books"})
+    await session.tables.update_throughput(Account, throughput=Throughput(read=1, write=1))
+
+
+async def write_and_fail(session):
+    await session.put_many([Entry(account="ada", number=number) for number in range(30)])
+    raise LookupError
+
+
+@pytest.mark.parametrize("change", [create_another, delete, make_anew, give_other_settings, write_and_fail])
+async def test_the_engine_in_this_process_is_afterwards_what_it_was_whatever_a_test_does(local, change):
+    place = EngineEndpoint(local)
+    async with prepared(place, Account, Entry):
+        expected = held(local)
+    with contextlib.suppress(LookupError):
+        async with prepared(place, Account, Entry, seeds=[Account(owner="seeded")]) as session:
+            await change(session)
+    assert held(local) == expected
+
+
+async def test_what_a_test_does_to_other_tables_of_the_engine_in_this_process_is_undone(local):
+    async with local.session() as other:
+        await other.tables.create(Account)
+        await other.put(Account(owner="ada"))
+        async with prepared(EngineEndpoint(local)) as session:
+            local.reset()
+            await session.tables.create(User)
+        assert await other.scan(Account) == [Account(owner="ada")]
+
+
+async def test_a_test_may_go_back_to_what_the_engine_held_before_it_began(local):
+    place, empty = EngineEndpoint(local), local.snapshot()
+    for models in ([Account], [Entry], [Account], [Entry]):
+        async with prepared(place, *models) as session:
+            assert await session.scan(models[0]) == []
+            local.restore(empty)
+        assert not local.tables()
+
+
+async def test_tables_that_were_removed_between_two_tests_are_made_anew(local):
+    place = EngineEndpoint(local)
+    for _ in range(2):
+        async with prepared(place, Account) as session:
+            assert await session.scan(Account) == []
+        local.reset()
+
+
+async def test_a_test_that_ends_undoes_nothing_of_one_that_began_later(local):
+    place = EngineEndpoint(local)
+    first, second = prepared(place, Account), prepared(place, Entry)
+    await first.__aenter__()
+    session = await second.__aenter__()
+    await session.put(Entry(account="ada", number=1))
+    await first.__aexit__(None, None, None)
+    assert len(await session.scan(Entry)) == 1
+    await second.__aexit__(None, None, None)
+    async with prepared(place, Entry) as session:
+        assert await session.scan(Entry) == []
 
 
 async def test_as_many_sets_of_tables_are_kept_as_fit_and_the_oldest_is_given_up():

@@ -1,5 +1,6 @@
 """The plugin in runs of its own: under pytest-asyncio in both modes, under anyio's plugin, and with pytest-xdist."""
 
+import socket
 from functools import partial
 from importlib.metadata import entry_points
 
@@ -251,6 +252,39 @@ async def test_it(dynamap_session, number):
 def test_which_tables_they_had():
     assert [SEEN.index(each) for each in SEEN] == [0, 0, 0, 3, 3, 5]
 """
+
+
+UNREACHABLE = """
+@pytest.fixture(scope="session")
+def dynamodb_endpoint():
+    return "http://127.0.0.1:99999"
+
+
+async def test_it(dynamap_session): pass
+"""
+
+
+def test_an_engine_that_cannot_be_reached_is_one_error_that_names_it(run, pytester):
+    pytester.makepyfile(ACCOUNTS.format(imports="", mark="") + TESTS.format(fixture="pytest.fixture"))
+    with socket.socket() as idle:
+        idle.bind(("127.0.0.1", 0))  # and does not listen
+        url = "http://{}:{}".format(*idle.getsockname())
+        result = run("--asyncio-mode=auto", f"--dynamap-engine={url}")
+    result.assert_outcomes(errors=5)
+    result.stdout.fnmatch_lines([f"no engine can be reached at {url} (*): start it first, *--dynamap-engine or *"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_an_engine_of_the_project_that_cannot_be_reached_is_told_with_what_names_it(run, pytester):
+    pytester.makepyfile(ACCOUNTS.format(imports="", mark="") + UNREACHABLE)
+    result = run("--asyncio-mode=auto")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["no engine can be reached at http://127.0.0.1:99999 *the fixture dynamodb_endpoint"])
+
+
+def test_a_test_that_asks_for_the_engine_in_this_process_is_skipped_on_another(run, pytester):
+    pytester.makepyfile("def test_it(dynamap_engine): raise AssertionError")
+    run("--dynamap-engine=moto").assert_outcomes(skipped=1)
 
 
 def test_tables_are_handed_on_to_the_next_test_unless_one_breaks_off(run, pytester):

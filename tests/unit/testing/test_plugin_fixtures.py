@@ -116,6 +116,18 @@ async def test_time_goes_on_for_a_test_that_does_not_ask_for_it(dynamap_session,
     assert before <= prepared.clock() <= time.time()
 
 
+@pytest.mark.dynamap(models=[Account])
+async def test_the_engine_is_asked_what_its_tables_hold(dynamap_session, dynamap_engine):
+    before = dynamap_engine.snapshot()
+    table = dynamap_session.table_name(Account)
+    dynamap_engine.load(table, [{"owner": {"S": "ada"}, "balance": {"N": "3"}}])
+    assert await dynamap_session.get(Account, "ada") == Account(owner="ada", balance=3)
+    await dynamap_session.put(Account(owner="bob"))
+    assert sorted(item["owner"]["S"] for item in dynamap_engine.items(table)) == ["ada", "bob"]
+    dynamap_engine.restore(before)
+    assert await dynamap_session.scan(Account) == []
+
+
 async def test_a_test_may_close_its_session(dynamap_session):
     await dynamap_session.tables.create(Account)
     await dynamap_session.close()

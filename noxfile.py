@@ -91,6 +91,9 @@ BUILT_ON_OTHERS = (
     *("tests/concurrency/test_awaiting.py", "tests/concurrency/test_loops.py"),  # anyio
 )
 
+# In any order, without sockets but those that asyncio itself needs, each test twice, and once more where it fails.
+BESIDE_OTHERS = ("--disable-socket", "--allow-unix-socket", "--count=2", "--reruns=1", "--timeout=60")
+
 OPENS_A_SESSION = """
 import asyncio, aioboto3
 from dynamap_async import Session
@@ -250,10 +253,12 @@ def tests_loops(session: nox.Session) -> None:
 
 @nox.session
 def beside(session: nox.Session) -> None:
-    """The wheel installs beside the newest aioboto3, which pins an old aiobotocore, and a session opens there."""
-    install(session, str(built_wheel(session)), "aioboto3")
+    """The wheel works beside others: the newest aioboto3, which pins an old aiobotocore, and plugins of pytest."""
+    install(session, str(built_wheel(session)), *group("beside"))
     session.run("python", "-m", "pip", "check")
     session.run("python", "-c", OPENS_A_SESSION, env={"PYTHONSAFEPATH": "1"})
+    order = f"--randomly-seed={0 if ON_CI else new_seed()}"
+    session.run("pytest", "--confcutdir=tests/beside", "tests/beside/plugins.py", *BESIDE_OTHERS, order)
 
 
 @nox.session

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dynamap_async.simulated.operations import SimulatedDynamoDB
 from dynamap_async.simulated.server import Server
 from dynamap_async.simulated.service import SEED
+from dynamap_async.simulated.sharding import StreamCalls, StreamShards
 from dynamap_async.simulated.store import Snapshot
 
-__all__ = ["SEED", "Server", "SimulatedDynamoDB", "Snapshot"]
+__all__ = ["SEED", "Server", "SimulatedDynamoDB", "Snapshot", "StreamCalls", "StreamShards"]

@@ -1,4 +1,4 @@
-"""What changed in tables, as DynamoDB Streams tells it: one shard for each stream.
+"""What changed in tables, as DynamoDB Streams tells it: in one shard for each stream, or in many.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
 """
@@ -6,35 +6,20 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from hashlib import blake2b
+from itertools import islice
+from typing import Final
 from uuid import uuid4
 
 from dynamap_async.simulated import wire
 from dynamap_async.simulated.errors import Refused
-from dynamap_async.simulated.keys import key_of
-from dynamap_async.simulated.store import Entry, Table, same_items
+from dynamap_async.simulated.sharding import Sharding
+from dynamap_async.simulated.shards import Record, Shard, Stream, shard_id
+from dynamap_async.simulated.store import Change, Table, same_items
 from dynamap_async.simulated.values import admit_item
 
-FIRST_NUMBER: Final = 100_000_000_000_000_000_001
-"""The sequence number of a shard's first record."""
-
-
-@dataclass(slots=True)
-class Stream:
-    """A stream of a table, which may be gone, or have been turned off."""
-
-    arn: str
-    label: str
-    table: str
-    view: str
-    keys: list[dict[str, str]]
-    shard: str
-    created: float
-    is_open: bool = True
-    records: list[tuple[bytes, int, float]] = field(default_factory=list[tuple[bytes, int, float]])
-    """The JSON of each record, its size, and its time."""
+_PAGE_BYTES: Final = 1_048_576
 
 
 class Streams:
@@ -44,13 +29,17 @@ class Streams:
         clock: what the time is, in seconds since the epoch.
         region: the region that records name.
         arn: the name of a table -> its ARN.
+        sharding: what cuts streams into shards; None for one shard that stays.
     """
 
-    def __init__(self, clock: Callable[[], float], region: str, arn: Callable[[str], str]) -> None:
+    def __init__(
+        self, clock: Callable[[], float], region: str, arn: Callable[[str], str], sharding: Sharding | None
+    ) -> None:
         self._clock = clock
         self._region = region
         self._arn = arn
         self._streams: dict[str, Stream] = {}
+        self.sharding: Sharding | None = sharding
 
     def open(self, table: Table, view: str) -> None:
         """Begin a stream of a table, and let DescribeTable name it."""
@@ -60,8 +49,11 @@ class Streams:
         while arn in self._streams:  # turned off and on within a thousandth of a second
             label += "0"
             arn = f"{self._arn(table.name)}/stream/{label}"
-        shard = f"shardId-{int(now * 1000):020}-{uuid4().hex[:8]}"
-        self._streams[arn] = Stream(arn, label, table.name, view, table.settings["KeySchema"], shard, now)
+        stream = self._streams[arn] = Stream(arn, label, table.name, view, table.settings["KeySchema"], now)
+        if self.sharding is None:
+            stream.add(Shard(shard_id(now, uuid4().hex), now))
+        else:
+            self.sharding.begin(stream)
         table.settings["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": view}
         table.settings["LatestStreamArn"] = arn
         table.settings["LatestStreamLabel"] = label
@@ -69,45 +61,68 @@ class Streams:
     def close(self, table: Table) -> None:
         """End the stream of a table. What it has told can be read on."""
         if table.settings.pop("StreamSpecification", None) is not None:
-            self._streams[table.settings["LatestStreamArn"]].is_open = False
+            self.find(table.settings["LatestStreamArn"]).close(self._clock())
 
-    def note(
-        self, table: Table, old: Entry | None, new: Entry | None, by: dict[str, str] | None = None
-    ) -> Stream | None:
-        """Tell what a write changed, and return the stream that tells it; None, if it changed nothing or there is none.
+    def note(self, change: Change, by: dict[str, str] | None = None) -> Shard | None:
+        """Tell what a write changed, and return the shard that tells it; None, if it changed nothing or there is none.
 
         Args:
-            table: the table.
-            old: what was there.
-            new: what is there.
+            change: the write.
             by: the service that did it, for items that have expired.
         """
-        entry = new or old
-        if "StreamSpecification" not in table.settings or entry is None:
+        settings, old, new = change.table.settings, change.old, change.new
+        if "StreamSpecification" not in settings or old is new:
             return None
         if old is not None and new is not None and same_items(old, new):
             return None
-        stream = self._streams[table.settings["LatestStreamArn"]]
-        keys = key_of(table, entry.item)
+        stream, now = self._streams[settings["LatestStreamArn"]], self._clock()
+        shard = stream.open[0] if self.sharding is None else self.sharding.place(stream, change.position, now)
+        shard.records.append(Record(old, new, now, by))
+        return shard
+
+    def page(self, stream: Stream, shard: Shard, at: int, limit: int) -> list[bytes]:
+        """Return the JSON of records from one on: at most 1 MB, but one at least.
+
+        Args:
+            stream: the stream.
+            shard: one of its shards.
+            at: which record is the first.
+            limit: how many there may be.
+        """
+        begin = at - shard.trimmed
+        texts, room = list[bytes](), _PAGE_BYTES
+        for number, record in enumerate(islice(shard.records, begin, begin + limit), at):
+            text, size = self._told(stream, shard, record, shard.number(number))
+            room -= size
+            if texts and room < 0:
+                break
+            texts.append(text)
+        return texts
+
+    def _told(self, stream: Stream, shard: Shard, record: Record, number: str) -> tuple[bytes, int]:
+        """Return the JSON of a record, and its size. Records are kept as what they are made of, since few are read."""
+        old, new, time, by = record
+        entry = new or old
+        item = {} if entry is None else entry.item
+        keys = {each["AttributeName"]: item[each["AttributeName"]] for each in stream.keys}
         size = admit_item(keys)
-        images: dict[str, Any] = {}
+        images: dict[str, bytes] = {}
         if new is not None and stream.view in {"NEW_IMAGE", "NEW_AND_OLD_IMAGES"}:
             images["NewImage"] = new.text
             size += new.size
         if old is not None and stream.view in {"OLD_IMAGE", "NEW_AND_OLD_IMAGES"}:
             images["OldImage"] = old.text
             size += old.size
-        now = self._clock()
         told = {
-            "ApproximateCreationDateTime": int(now),
+            "ApproximateCreationDateTime": int(time),
             "Keys": keys,
             **images,
-            "SequenceNumber": str(FIRST_NUMBER + len(stream.records)),
+            "SequenceNumber": number,
             "SizeBytes": size,
             "StreamViewType": stream.view,
         }
-        record = {
-            "eventID": uuid4().hex,
+        whole = {
+            "eventID": blake2b(f"{shard.id}/{number}".encode(), digest_size=16).hexdigest(),
             "eventName": "INSERT" if old is None else "REMOVE" if new is None else "MODIFY",
             "eventVersion": "1.1",
             "eventSource": "aws:dynamodb",
@@ -115,20 +130,26 @@ class Streams:
             "dynamodb": wire.answer(told),
             "userIdentity": by,
         }
-        stream.records.append((wire.answer(record), size, now))
-        return stream
+        return wire.answer(whole), size
 
     def find(self, arn: str) -> Stream:
-        """Return a stream.
+        """Return a stream as it is now.
 
         Raises:
             Refused: there is none.
         """
         stream = self._streams.get(arn)
+        if stream is not None and self.sharding is not None and not self.sharding.keep(stream, self._clock()):
+            stream = None
         if stream is None:
             raise Refused("ResourceNotFoundException", f"Requested resource not found: Stream: {arn} not found")
         return stream
 
     def listed(self, table: str | None) -> list[Stream]:
         """Return all streams, or those of a table."""
-        return [stream for stream in self._streams.values() if table in {None, stream.table}]
+        now = self._clock()
+        return [
+            stream
+            for stream in self._streams.values()
+            if table in {None, stream.table} and (self.sharding is None or self.sharding.keep(stream, now))
+        ]

@@ -68,6 +68,7 @@ class SimulatedDynamoDB(Service):
         clock: what the time is, in seconds since the epoch.
         region: the region that its ARNs name.
         seed: decides what is drawn by chance.
+        shards: how streams are cut into shards; None for one shard that stays.
     """
 
     def execute(self, operation: str, body: bytes) -> tuple[int, bytes]:

@@ -15,6 +15,7 @@ from dynamap_async.simulated.changes import Streams
 from dynamap_async.simulated.errors import Refused, invalid
 from dynamap_async.simulated.keys import admit_index_keys, position_of_item
 from dynamap_async.simulated.meters import written
+from dynamap_async.simulated.sharding import Sharding, StreamShards
 from dynamap_async.simulated.store import Change, Snapshot, Store, Table
 from dynamap_async.simulated.values import Item, admit_item
 from dynamap_async.simulated.writes import ItemWrite
@@ -32,14 +33,23 @@ class Service:
         clock: what the time is, in seconds since the epoch.
         region: the region that its ARNs name.
         seed: decides what is drawn by chance.
+        shards: how streams are cut into shards; None for one shard that stays.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time, region: str = REGION, *, seed: int = SEED) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.time,
+        region: str = REGION,
+        *,
+        seed: int = SEED,
+        shards: StreamShards | None = None,
+    ) -> None:
         self.store: Store = Store()
         self.clock = clock
         self.region = region
         self._seed = seed
-        self.streams: Streams = Streams(clock, region, self.arn)
+        sharding = None if shards is None else Sharding(shards, self.random("streams"), clock)
+        self.streams: Streams = Streams(clock, region, self.arn, sharding)
         self.tokens: dict[str, tuple[float, str, Any]] = {}
         """Token of a transaction -> when it was done, what it asked for, and its answer."""
         self.backups: dict[str, Any] = {}
@@ -185,9 +195,9 @@ class Service:
     def carry(self, change: Change) -> None:
         """Store a change, and tell the table's stream."""
         change.table.store(change)
-        stream = self.streams.note(change.table, change.old, change.new)
-        if stream is not None:
-            self.store.journal.note(stream.records.pop)
+        shard = self.streams.note(change)
+        if shard is not None:
+            self.store.journal.note(shard.forget_last)
 
 
 def _go_back(settings: dict[str, Any], before: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ made of it are in ``dynamap_async.pytest_plugin``, which pytest finds by itself.
 ``dynamap_async.testing.slow_tables``.
 """
 
+from dynamap_async.simulated import StreamCalls, StreamShards
 from dynamap_async.testing.choice import find_engine
 from dynamap_async.testing.clock import FrozenClock
 from dynamap_async.testing.engine import Engine
@@ -23,6 +24,8 @@ __all__ = [
     "MotoEngine",
     "NativeEngine",
     "RequestLog",
+    "StreamCalls",
+    "StreamShards",
     "VirtualClockLoop",
     "find_engine",
     "read_items",

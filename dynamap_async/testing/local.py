@@ -10,7 +10,7 @@ from dynamap_async.errors import ConfigurationError
 from dynamap_async.models import Model, Table
 from dynamap_async.service import CONTENT_TYPE
 from dynamap_async.session import Session
-from dynamap_async.simulated import SEED, Server, SimulatedDynamoDB, Snapshot
+from dynamap_async.simulated import SEED, Server, SimulatedDynamoDB, Snapshot, StreamCalls, StreamShards
 from dynamap_async.testing.data_file import DataFile
 from dynamap_async.testing.engine import CREDENTIALS, REGION, Engine, of_connection
 from dynamap_async.testing.ports import listen
@@ -89,9 +89,11 @@ class LocalEngine(Engine):
         seed: decides what is drawn by chance.
         data: a file that keeps tables and items: it is loaded, if it is there, when the engine is entered, and written
             when the engine is left. It is JSON, with one item in a line. Records of streams, and backups, are not kept.
+        streams: cuts the streams of tables into shards that close and split, and whose records are trimmed, and limits
+            how often they are read; None for one shard that stays.
 
     Raises:
-        ConfigurationError: the port, the clock, the seed or the path is none.
+        ConfigurationError: the port, the clock, the seed or the path is none, or a value of ``streams`` cannot be.
 
     Example:
         >>> with LocalEngine() as engine:
@@ -107,6 +109,7 @@ class LocalEngine(Engine):
         clock: Callable[[], float] | None = None,
         seed: int = SEED,
         data: str | os.PathLike[str] | None = None,
+        streams: StreamShards | None = None,
     ) -> None:
         """Describe the engine; it is started when it is entered.
 
@@ -116,12 +119,16 @@ class LocalEngine(Engine):
             clock: returns epoch seconds, such as a ``FrozenClock``.
             seed: any whole number.
             data: the path of a file, in a folder that is there.
+            streams: how streams are cut into shards.
         """
         super().__init__(models=models, port=port)
         if clock is not None and not callable(clock):
             raise ConfigurationError(f"clock={clock!r} is not a function that returns epoch seconds; leave it out")
         if type(seed) is not int:
             raise ConfigurationError(f"seed={seed!r} is not a whole number; leave it out, or write seed=1")
+        if streams is not None and (fault := streams.fault()) is not None:
+            raise ConfigurationError(f"streams=StreamShards(...): {fault}; leave it out for what DynamoDB does")
+        self._streams: Final = streams
         self._clock: Final = EngineClock(clock)
         self._seed: Final = seed
         self._data: Final = None if data is None else DataFile(data)
@@ -244,6 +251,17 @@ class LocalEngine(Engine):
         """
         return self._running_service.size()
 
+    def stream_calls(self) -> list[StreamCalls]:
+        """Return how often each operation of streams was asked for, and of each shard.
+
+        Raises:
+            ConfigurationError: the engine is not running, or has no ``streams=``.
+        """
+        sharding = self._running_service.streams.sharding
+        if sharding is None:
+            raise ConfigurationError("the engine counts calls of streams only with LocalEngine(streams=StreamShards())")
+        return sharding.calls
+
     def forget(self, tables: Collection[str]) -> None:
         """Delete these tables without a request; those that the engine does not have are ignored.
 
@@ -262,7 +280,7 @@ class LocalEngine(Engine):
         return table
 
     def _start(self) -> None:
-        service = SimulatedDynamoDB(self._clock, REGION, seed=self._seed)
+        service = SimulatedDynamoDB(self._clock, REGION, seed=self._seed, shards=self._streams)
         if self._data is not None:
             self._data.load(service.read)
         self._service = service

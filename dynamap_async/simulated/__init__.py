@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dynamap_async.simulated.expiry import LONGEST_SECONDS as LONGEST_EXPIRY_SECONDS
 from dynamap_async.simulated.operations import SimulatedDynamoDB
 from dynamap_async.simulated.server import Server
 from dynamap_async.simulated.service import SEED
 from dynamap_async.simulated.sharding import StreamCalls, StreamShards
 from dynamap_async.simulated.store import Snapshot
 
-__all__ = ["SEED", "Server", "SimulatedDynamoDB", "Snapshot", "StreamCalls", "StreamShards"]
+__all__ = [
+    "LONGEST_EXPIRY_SECONDS",
+    "SEED",
+    "Server",
+    "SimulatedDynamoDB",
+    "Snapshot",
+    "StreamCalls",
+    "StreamShards",
+]

@@ -119,6 +119,8 @@ def get_item(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     legacy.refuse_mixture(body)
     cut = projection_of(body)
     table = service.table(body["TableName"])
+    if service.lag is not None and not body.get("ConsistentRead"):
+        table = service.lag.seen(table, service.lag.age())
     entry = table.entries.get(position_of_key(table, body["Key"]))
     charge = meters.read(entry.size if entry else 0, consistent=bool(body.get("ConsistentRead")))
     return {
@@ -239,6 +241,7 @@ class _Got:
         self.name = name
         self.asked = asked
         self._cut = projection_of(asked)
+        self._lag = None if asked.get("ConsistentRead") else service.lag
         self.table = service.table(name)
         self._positions = [position_of_key(self.table, key) for key in asked["Keys"]]
         if len(set(self._positions)) != len(self._positions):
@@ -252,7 +255,8 @@ class _Got:
         consistent = bool(self.asked.get("ConsistentRead"))
         of_partition: dict[bytes, int] = {}
         for key, position in zip(self.asked["Keys"], self._positions, strict=True):
-            entry = self.table.entries.get(position)
+            table = self.table if self._lag is None else self._lag.seen(self.table, self._lag.age())
+            entry = table.entries.get(position)
             size = entry.size if entry else 0
             partition = self.table.partition([key[part.name] for part in self.table.hash])
             begun = of_partition.get(partition, 0)

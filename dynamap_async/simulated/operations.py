@@ -69,6 +69,8 @@ class SimulatedDynamoDB(Service):
         region: the region that its ARNs name.
         seed: decides what is drawn by chance.
         shards: how streams are cut into shards; None for one shard that stays.
+        lag: how old what a read sees may be that is not consistent, in seconds; None for what is there now.
+        expire: how many seconds after an item has expired it is deleted at the latest; None for never.
     """
 
     def execute(self, operation: str, body: bytes) -> tuple[int, bytes]:
@@ -83,6 +85,8 @@ class SimulatedDynamoDB(Service):
             request = wire.read(body)
             shape.admit(request)
             with self.turn:
+                if self.expiry is not None:
+                    self.expire()
                 return 200, wire.answer(carry_out(self, request))
         except Refused as refused:
             return refused.status, wire.write(refused.answer())

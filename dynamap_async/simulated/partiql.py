@@ -631,13 +631,12 @@ def _positions(place: Place, statement: _Statement, start: Position | None) -> I
             begins.append(place.partition([value]))
         ranges = [(begin, after(begin)) for begin in begins]
     walk = place.keys.backwards if statement.backwards else place.keys.between
-    waiting = start is not None
     for low, high in ranges:
-        for position in walk(low, high):
-            if waiting:
-                waiting = position != start
-                continue
-            yield position
+        if start is not None and low <= start and (high is None or start < high):  # where the last page ended
+            low, high = (low, start) if statement.backwards else (start + b"\0", high)  # noqa: PLW2901
+            start = None
+        if start is None:
+            yield from walk(low, high)
 
 
 def _selected(
@@ -649,11 +648,13 @@ def _selected(
     consistent = bool(asked.get("ConsistentRead"))
     if isinstance(place, Index) and place.is_global and consistent:
         raise invalid("Consistent reads are not supported on global secondary indexes")
+    if service.lag is not None and not consistent:
+        place = service.lag.seen(place, service.lag.age())
     equal = _equal_values(statement.where, statement.values)
-    if place is table and all(len(equal.get(part.name, ())) == 1 for part in table.parts):
+    if statement.index is None and all(len(equal.get(part.name, ())) == 1 for part in table.parts):
         key = {part.name: equal[part.name][0] for part in table.parts}
         position = position_of_key(table, key)
-        positions: Iterable[Position] = [position] if position in table.entries else []
+        positions: Iterable[Position] = [position] if position in place.entries else []
     else:
         positions = _positions(place, statement, start)
     where = statement.where

@@ -136,6 +136,9 @@ def _asked(service: Service, body: dict[str, Any], older_filter: str, known: Pla
         refuse_faults(condition, values, "FilterExpression")
     table = service.table(body["TableName"])
     index = _index(table, body, names)
+    if service.lag is not None and not body.get("ConsistentRead"):
+        age = service.lag.age()
+        table, index = service.lag.seen(table, age), None if index is None else service.lag.seen(index, age)
     return _Asked(body, known, values, condition, table, index, names)
 
 

@@ -6,7 +6,7 @@ What is kept is what is stored and set. Records of streams, backups and tokens o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic_core import from_json, to_json
 
@@ -62,14 +62,16 @@ def read(service: Service, text: bytes) -> None:
         ValueError: it is something else, or damaged. The service may have some of its tables.
     """
     try:
-        found: Any = from_json(text)
+        document: Any = from_json(text)
     except ValueError as error:
         raise ValueError(f"it is no JSON: {error}") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT or not isinstance(found.get("tables"), dict):
+    found = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+    if found.get("format") != FORMAT or not isinstance(found.get("tables"), dict):
         raise ValueError("it was not written by an engine")
     if found.get("version") != VERSION:
         raise ValueError(f"its version is {found.get('version')!r}, and this release of dynamap reads {VERSION}")
-    for name, saved in found["tables"].items():
+    tables: dict[str, Any] = found["tables"]
+    for name, saved in tables.items():
         try:
             _take(service, name, saved["settings"], saved["items"])
         except Refused as refused:
@@ -79,7 +81,10 @@ def read(service: Service, text: bytes) -> None:
 
 
 def _take(service: Service, name: str, saved: dict[str, Any], items: list[Any]) -> None:
-    body = {"TableName": name, **{member: saved[member] for member in CREATE_TABLE.members if member in saved}}
+    body: dict[str, Any] = {
+        "TableName": name,
+        **{member: saved[member] for member in CREATE_TABLE.members if member in saved},
+    }
     if body.get("BillingMode") == "PAY_PER_REQUEST":
         del body["ProvisionedThroughput"]  # zeros
     tags, stream = body.pop("Tags", {}), body.pop("StreamSpecification", None)

@@ -13,7 +13,9 @@ from typing import Any, Final
 from dynamap_async.limits import CLIENT_REQUEST_TOKEN_SECONDS
 from dynamap_async.simulated.changes import Streams
 from dynamap_async.simulated.errors import Refused, invalid
+from dynamap_async.simulated.expiry import BY_THE_SERVICE, Expiry
 from dynamap_async.simulated.keys import admit_index_keys, position_of_item
+from dynamap_async.simulated.lag import Lag
 from dynamap_async.simulated.meters import written
 from dynamap_async.simulated.sharding import Sharding, StreamShards
 from dynamap_async.simulated.store import Change, Snapshot, Store, Table
@@ -34,6 +36,8 @@ class Service:
         region: the region that its ARNs name.
         seed: decides what is drawn by chance.
         shards: how streams are cut into shards; None for one shard that stays.
+        lag: how old what a read sees may be that is not consistent, in seconds; None for what is there now.
+        expire: how many seconds after an item has expired it is deleted at the latest; None for never.
     """
 
     def __init__(
@@ -43,6 +47,8 @@ class Service:
         *,
         seed: int = SEED,
         shards: StreamShards | None = None,
+        lag: float | None = None,
+        expire: float | None = None,
     ) -> None:
         self.store: Store = Store()
         self.clock = clock
@@ -55,6 +61,9 @@ class Service:
         self.backups: dict[str, Any] = {}
         self.turn: threading.Lock = threading.Lock()
         """Held by whoever works on the tables."""
+        self.lag = None if lag is None else Lag(lag, clock, self.random("lag"))
+        self.expiry = None if expire is None else Expiry(self.store, clock, self.random, expire)
+        self.store.watchers.extend(mode.note for mode in (self.lag, self.expiry) if mode is not None)
 
     def random(self, purpose: str) -> Random:
         """Return what draws for one purpose: the same in each process, whatever else is drawn.
@@ -77,10 +86,12 @@ class Service:
         """
         with self.turn:
             self.store.journal.restore(snapshot)
+            self._settle()
 
     def items(self, name: str) -> list[Item]:
         """Return the items of a table, in the order of scans."""
         with self.turn:
+            self.expire()
             return list(self.store.items(name))
 
     def load(self, name: str, items: Iterable[Item]) -> None:
@@ -100,6 +111,8 @@ class Service:
                     table.replace(position, item, size)
             except Refused as refused:
                 raise ValueError(refused.message) from None
+            finally:
+                self._settle()
 
     def size(self) -> int:
         """Return the bytes of all items."""
@@ -115,6 +128,16 @@ class Service:
             for name in names:
                 if name in self.store.tables:
                     self.store.drop(name)
+
+    def _settle(self) -> None:
+        if self.lag is not None:
+            self.lag.settle()
+
+    def expire(self) -> None:
+        """Delete what has expired long enough ago."""
+        if self.expiry is not None:
+            for change in self.expiry.due():
+                self.carry(change, BY_THE_SERVICE)
 
     def table(self, name: str) -> Table:
         """Return a table.
@@ -192,10 +215,15 @@ class Service:
         self.carry(change)
         return change, charge
 
-    def carry(self, change: Change) -> None:
-        """Store a change, and tell the table's stream."""
+    def carry(self, change: Change, by: dict[str, str] | None = None) -> None:
+        """Store a change, and tell the table's stream.
+
+        Args:
+            change: what is stored.
+            by: the service that does it, for items that have expired.
+        """
         change.table.store(change)
-        shard = self.streams.note(change)
+        shard = self.streams.note(change, by)
         if shard is not None:
             self.store.journal.note(shard.forget_last)
 

@@ -7,7 +7,7 @@ joins texts. Keys are bytes that sort as the service sorts: the hash of the part
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -68,7 +68,7 @@ def after(prefix: bytes) -> bytes | None:
     return stripped[:-1] + bytes((stripped[-1] + 1,)) if stripped else None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Place:
     """The items of a table, or the entries of an index, in order."""
 
@@ -129,7 +129,7 @@ def exact(begin: Position, value: Value) -> Position:
     return begin + _ended(key_bytes(value))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Index(Place):
     """A local or a global index."""
 
@@ -202,6 +202,9 @@ class Change:
         return 0 if self.new is None else self.new.size
 
 
+Watcher: TypeAlias = Callable[[Change], None]
+
+
 def same_items(one: Entry, other: Entry) -> bool:
     """Return whether two entries have the same attributes."""
     if one.text == other.text:
@@ -209,7 +212,7 @@ def same_items(one: Entry, other: Entry) -> bool:
     return one.size == other.size and same({"M": one.item}, {"M": other.item})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Table(Place):
     """A table."""
 
@@ -218,10 +221,11 @@ class Table(Place):
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     """What DescribeTable says of it, but for what is counted."""
     journal: Journal | None = None
+    watchers: Sequence[Watcher] = ()
 
-    def note_in(self, journal: Journal) -> None:
-        """Note in a journal how to undo what is done from now on."""
-        self.journal = journal
+    def note_in(self, journal: Journal, watchers: Sequence[Watcher]) -> None:
+        """Note in a journal how to undo what is done from now on, and tell watchers what is stored."""
+        self.journal, self.watchers = journal, watchers
 
     def change(self, key: Position, item: Item | None, size: int = 0) -> Change:
         """Return the change that stores an item, or removes the one that is there, and follows in the indexes.
@@ -265,6 +269,8 @@ class Table(Place):
             self.add(key, new)
         elif old is not None:
             self.remove(key)
+        for tell in self.watchers:
+            tell(change)
 
     def replace(self, key: Position, item: Item | None, size: int = 0) -> None:
         """Store an item, or remove the one that is there; see ``change``."""
@@ -348,10 +354,12 @@ class Store:
     def __init__(self) -> None:
         self.tables: dict[str, Table] = {}
         self.journal: Journal = Journal()
+        self.watchers: list[Watcher] = []
+        """What is told of each change of an item, once it is stored."""
 
     def add(self, table: Table) -> None:
         """Take a new table."""
-        table.note_in(self.journal)
+        table.note_in(self.journal, self.watchers)
         self.tables[table.name] = table
         self.journal.note(partial(self.tables.pop, table.name))
 

@@ -10,7 +10,15 @@ from dynamap_async.errors import ConfigurationError
 from dynamap_async.models import Model, Table
 from dynamap_async.service import CONTENT_TYPE
 from dynamap_async.session import Session
-from dynamap_async.simulated import SEED, Server, SimulatedDynamoDB, Snapshot, StreamCalls, StreamShards
+from dynamap_async.simulated import (
+    LONGEST_EXPIRY_SECONDS,
+    SEED,
+    Server,
+    SimulatedDynamoDB,
+    Snapshot,
+    StreamCalls,
+    StreamShards,
+)
 from dynamap_async.testing.data_file import DataFile
 from dynamap_async.testing.engine import CREDENTIALS, REGION, Engine, of_connection
 from dynamap_async.testing.ports import listen
@@ -74,9 +82,10 @@ class LocalEngine(Engine):
 
     Engines do not see each other's tables. All regions and accounts of AWS share one set of them.
 
-    Requests are validated, carried out and charged by the service's rules, and refused in its words. Everything is
-    done at once: tables and indexes are there when they were asked for, reads see what was written before, nothing is
-    refused for want of capacity, and nothing expires. ``docs/how-to/test-engines.md`` lists what differs from AWS.
+    Requests are validated, carried out and charged by the service's rules, and refused in its words. Unless an
+    argument says otherwise, everything is done at once: tables and indexes are there when they were asked for, reads
+    see what was written before, nothing is refused for want of capacity, and nothing expires.
+    ``docs/how-to/test-engines.md`` lists what differs from AWS.
 
     Sessions of ``session()`` and of the fixtures for pytest give their requests to the engine without a socket. The
     engine begins to listen on one when ``endpoint_url`` is first asked for.
@@ -91,9 +100,14 @@ class LocalEngine(Engine):
             when the engine is left. It is JSON, with one item in a line. Records of streams, and backups, are not kept.
         streams: cuts the streams of tables into shards that close and split, and whose records are trimmed, and limits
             how often they are read; None for one shard that stays.
+        lag: for how many seconds reads that are not consistent, and reads of global indexes, may not see what was
+            stored: each sees what was there at a moment of its own, which is drawn. None lets them see it at once.
+        expire: whether items are deleted some time after their time to live has passed: within two days, or within so
+            many seconds. The time is drawn for each item; it is deleted when somebody asks the engine after it.
 
     Raises:
-        ConfigurationError: the port, the clock, the seed or the path is none, or a value of ``streams`` cannot be.
+        ConfigurationError: the port, the clock, the seed, the path, the lag or the time of expiry is none, or a value
+            of ``streams`` cannot be.
 
     Example:
         >>> with LocalEngine() as engine:
@@ -110,6 +124,8 @@ class LocalEngine(Engine):
         seed: int = SEED,
         data: str | os.PathLike[str] | None = None,
         streams: StreamShards | None = None,
+        lag: float | None = None,
+        expire: bool | float = False,
     ) -> None:
         """Describe the engine; it is started when it is entered.
 
@@ -120,6 +136,8 @@ class LocalEngine(Engine):
             seed: any whole number.
             data: the path of a file, in a folder that is there.
             streams: how streams are cut into shards.
+            lag: seconds, 0 or more.
+            expire: True or False, or seconds.
         """
         super().__init__(models=models, port=port)
         if clock is not None and not callable(clock):
@@ -132,6 +150,8 @@ class LocalEngine(Engine):
         self._clock: Final = EngineClock(clock)
         self._seed: Final = seed
         self._data: Final = None if data is None else DataFile(data)
+        self._lag: Final = None if lag is None else _seconds("lag", lag, "lag=0.2")
+        self._expire: Final = _expiry(expire)
         self._service: SimulatedDynamoDB | None = None
         self._server: Server | None = None
 
@@ -280,7 +300,9 @@ class LocalEngine(Engine):
         return table
 
     def _start(self) -> None:
-        service = SimulatedDynamoDB(self._clock, REGION, seed=self._seed, shards=self._streams)
+        service = SimulatedDynamoDB(
+            self._clock, REGION, seed=self._seed, shards=self._streams, lag=self._lag, expire=self._expire
+        )
         if self._data is not None:
             self._data.load(service.read)
         self._service = service
@@ -302,3 +324,21 @@ class LocalEngine(Engine):
             server.close()
         if self._data is not None and service is not None:  # nobody can write any more
             self._data.save(service.written())
+
+
+def _seconds(name: str, value: object, example: str) -> float:
+    """Return a number of seconds that a keyword gives.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise ConfigurationError(f"{name}={value!r} is not a number of seconds, 0 or more; write {example}")
+    return float(value)
+
+
+def _expiry(value: object) -> float | None:
+    """Return within how many seconds expired items are deleted; None if they are not."""
+    if isinstance(value, bool):
+        return LONGEST_EXPIRY_SECONDS if value else None
+    return _seconds("expire", value, "expire=True for two days, or expire=60")

@@ -1,7 +1,7 @@
 """The engine in the process answers a public suite as DynamoDB does, but for the tests in ``differences.txt``.
 
 The suite, https://github.com/nubo-db/dynamodb-conformance (MIT), is run by Node, and is no part of this checkout:
-``DYNAMAP_CONFORMANCE`` names a folder with it, in which ``npm install`` was run. It takes half a minute.
+``DYNAMAP_CONFORMANCE`` names a folder with it, in which ``npm install`` was run. It takes half a minute for each mode.
 """
 
 import json
@@ -18,10 +18,11 @@ DIFFERENCES = Path(__file__).with_name("differences.txt")
 TESTS = 601
 
 
+@pytest.mark.parametrize("mode", [{}, {"lag": 0, "expire": True}], ids=str)
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} names no folder with the public suite")
-def test_the_public_suite_passes_but_for_what_is_listed(tmp_path):
+def test_the_public_suite_passes_but_for_what_is_listed(tmp_path, mode):
     report = tmp_path / "report.json"
-    with LocalEngine() as engine:
+    with LocalEngine(**mode) as engine:
         variables = os.environ | {"DYNAMODB_ENDPOINT": engine.endpoint_url}
         command = ["npx", "vitest", "run", "--reporter=json", f"--outputFile={report}"]
         subprocess.run(command, cwd=os.environ[VARIABLE], env=variables, check=False, capture_output=True, timeout=1800)

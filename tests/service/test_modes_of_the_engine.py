@@ -1,0 +1,65 @@
+"""What a ``LocalEngine`` does as DynamoDB does it, and a program finds out in production otherwise."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, TimeToLive
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.testing import FrozenClock, LocalEngine
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+class Login(Model, table="logins"):
+    user: PartitionKey[str]
+    city: Attr[str]
+    ends: TimeToLive[datetime | None] = None
+
+    by_city = GlobalIndex(partition_key="city")
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("over", ["process", "http"])
+async def test_a_program_that_reads_its_own_writes_from_an_index_fails_with_a_lag(over):
+    clock = FrozenClock(NOON)
+    login = Login(user="ada", city="London")
+    async with LocalEngine(models=[Login], clock=clock, lag=0.2) as engine, engine.session(over=over) as session:
+        await session.put(login)
+        assert await session.query(Login).where(Login.city == "London") == []
+        assert await session.find(Login, "ada") is None
+        assert await session.find(Login, "ada", consistent_read=True) == login
+        clock.advance(0.2)
+        assert await session.query(Login).where(Login.city == "London") == [login]
+        assert await session.find(Login, "ada") == login
+
+
+@pytest.mark.asyncio
+async def test_expired_items_are_deleted_within_two_days(tmp_path):
+    clock = FrozenClock(NOON)
+    login = Login(user="ada", city="London", ends=NOON + timedelta(hours=1))
+    file = tmp_path / "dev.json"
+    async with LocalEngine(models=[Login], clock=clock, expire=True, data=file) as engine, engine.session() as session:
+        await session.put(login)
+        clock.advance(timedelta(hours=1))
+        assert await session.find(Login, "ada") == login
+    async with LocalEngine(clock=clock, expire=True, data=file) as engine, engine.session() as session:
+        clock.advance(1)
+        assert await session.find(Login, "ada") == login
+        clock.advance(timedelta(days=2))
+        assert await session.find(Login, "ada") is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "remedy"),
+    [
+        ({"lag": -1}, "lag=-1 is not a number of seconds, 0 or more; write lag=0.2"),
+        ({"lag": True}, "lag=True is not a number"),
+        ({"lag": float("nan")}, "lag=nan is not a number"),
+        ({"expire": "60"}, "expire='60' is not a number of seconds, 0 or more; write expire=True for two days"),
+        ({"expire": float("inf")}, "expire=inf is not a number"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused_with_the_remedy(setting, remedy):
+    with pytest.raises(ConfigurationError, match=remedy):
+        LocalEngine(**setting)

@@ -22,6 +22,7 @@ from dynamap_async.generate.key_patterns import (
 from dynamap_async.generate.names import class_name, field_name, text_shape, words_of
 from dynamap_async.generate.sample import Sample
 from dynamap_async.generate.source import source_of
+from dynamap_async.generate.sparse_keys import with_condition
 from dynamap_async.generate.table_design import FieldDesign, ModelDesign, TableDesign
 from dynamap_async.models.sharing.key_shapes import AttributeShape, KeyShapes, overlap_of
 from dynamap_async.models.templates import ANY_TEXT, shape_of
@@ -31,6 +32,8 @@ from dynamap_async.wire import WireItem
 _FEW_ITEMS: Final = 5
 _ENOUGH_ITEMS: Final = 100
 _SHAPES: Final = 3
+_VERSION: Final = "schema_version"
+"""Where this library stores the version of an item."""
 _GENERIC: Final = frozenset(("pk", "sk", "gsi", "lsi", "key", "partition", "sort", "hash", "range", "index"))
 
 
@@ -98,6 +101,8 @@ def _model(
     name: str, kind: FoundKind, found: FoundKinds, sample: Sample, nested: NestedClasses, others: Sequence[ModelDesign]
 ) -> ModelDesign:
     hidden = {found.discriminator} if found.discriminator is not None and not found.is_prefix else set[str]()
+    is_first = bool(kind.items) and all(item.get(_VERSION) == {"N": "1"} for item in kind.items)
+    hidden |= {_VERSION} if is_first else set()
     fields = _plain_fields(kind, sample, nested, hidden, is_single=not found.by_keys and found.discriminator is None)
     made = _with_patterns(kind, sample, fields, frozenset())
     if found.discriminator is not None and not found.is_prefix:
@@ -118,7 +123,14 @@ def _model(
         checks.append(f"only {len(kind.items)} {'item' if len(kind.items) == 1 else 'items'} of this kind sampled")
     elif len(kind.items) < _ENOUGH_ITEMS and not sample.complete:
         checks.append("fewer than 100 items were sampled: what is required here may be absent in others")
-    return ModelDesign(name=name, kind=kind.kind, count=len(kind.items), fields=made, checks=tuple(checks))
+    return ModelDesign(
+        name=name,
+        kind=kind.kind,
+        count=len(kind.items),
+        fields=made,
+        schema_version=1 if is_first else None,
+        checks=tuple(checks),
+    )
 
 
 def _plain_fields(
@@ -157,6 +169,8 @@ def _field(
     if tag is not None and not values:
         guessed = replace(guessed, text={"S": "str", "N": "Decimal", "B": "bytes"}[tag])
     role = dict(zip(schema.keys.names, ("PartitionKey", "SortKey"), strict=False)).get(attribute, "Attr")
+    if attribute == _VERSION and guessed.text == "int":
+        checks.append("may be what schema_version= of this library stores: name it there, and write its upgrades")
     if len(values) < len(stored):
         checks.append(f"NULL in {len(stored) - len(values):,} of {len(stored):,}: a write leaves the attribute out")
     if attribute == schema.ttl_attribute and role == "Attr":
@@ -206,6 +220,11 @@ def _with_patterns(
         ):
             fields[attribute] = _unexplained(fields[attribute], key)
             continue
+        if len(key.texts) < len(kind.items):
+            pattern, doubts = with_condition(pattern, attribute, kind.items, fields)
+            fields[attribute] = replace(fields[attribute], checks=(*fields[attribute].checks, *doubts))
+            if pattern is None:
+                continue
         for part in pattern.fields:
             parts.add(part.field)
             # A part that only the key stores becomes a field of its own, with stored=False.
@@ -215,7 +234,7 @@ def _with_patterns(
                 added.append(new_texts(pattern, part, key.texts))
             else:
                 _retype(fields, part)
-        fields[attribute] = _computed(fields[attribute], pattern, len(key.texts), len(kind.items))
+        fields[attribute] = _computed(fields[attribute], pattern)
     return (*new, *fields.values())
 
 
@@ -270,7 +289,7 @@ def _texts_of(field: FieldDesign, attribute: str, items: Sequence[WireItem]) -> 
     values = [item.get(attribute, {}) for item in items]
     for tag in ("S", "N"):
         texts = [str(content) for value in values for each, content in value.items() if each == tag]
-        if len(texts) == len(items) and not field.optional:
+        if len(texts) == len(items):
             guessed = field.guessed
             return FieldTexts(
                 field=field.name,
@@ -327,13 +346,9 @@ def _retype(fields: dict[str, FieldDesign], part: PatternPart) -> None:
             )
 
 
-def _computed(field: FieldDesign, pattern: KeyPattern, present: int, count: int) -> FieldDesign:
-    checks = pattern.checks
-    if present < count:
-        checks += (f"absent in {count - present:,} of {count:,} items, though its parts are there",)
-    return replace(
-        field, guessed=GuessedType(text="str"), pattern=replace(pattern, checks=()), checks=(*field.checks, *checks)
-    )
+def _computed(field: FieldDesign, pattern: KeyPattern) -> FieldDesign:
+    checks = (*field.checks, *pattern.checks)
+    return replace(field, guessed=GuessedType(text="str"), pattern=replace(pattern, checks=()), checks=checks)
 
 
 def _are_alike(one: Sequence[FieldDesign], other: Sequence[FieldDesign], keys: Sequence[str]) -> bool:

@@ -138,17 +138,28 @@ def _marker(items: Sequence[WireItem], keys: KeySchema) -> str | None:
     names = {name for item in items for name in item} - {*keys.names}
     found: list[tuple[bool, float, str]] = []
     for name in sorted(names):
+        present = sum(name in item for item in items)
         texts = [text for item in items if (text := text_of(item, name)) is not None]
-        if len(texts) < _SHARE * len(items) or not 2 <= len(set(texts)) <= _MOST_KINDS or "" in texts:
+        if len(texts) < max(present, _SHARE * len(items)) or not 2 <= len(set(texts)) <= _MOST_KINDS or "" in texts:
             continue
         if name in _MARKERS_OF_TOOLS:
             return name
         # An attribute that is called a type or kind needs to predict less than one that happens to.
-        known = "".join(words_of(name)) in _MARKERS
+        known = "".join(words_of(name)) in _MARKERS and len(set(texts)) <= max(_FEW, len(items) // 5)
         score = _predicted(items, name, names - {name}, keys)
-        if score >= (0.5 if known else 0.8) and (known or _is_plain(items, name, keys)):
+        if (known and _is_in_keys(items, name, keys)) or (
+            score >= (0.5 if known else 0.8) and (known or _is_plain(items, name, keys))
+        ):
             found.append((known, score, name))
     return max(found)[2] if found else None
+
+
+def _is_in_keys(items: Sequence[WireItem], marker: str, keys: KeySchema) -> bool:
+    """Return whether keys of two kinds never begin with the same words, so that they tell the same as the marker."""
+    frames: defaultdict[tuple[str, ...], set[str | None]] = defaultdict(set)
+    for item in items:
+        frames[tuple(_begin(text_of(item, name) or "") for name in keys.names)].add(text_of(item, marker))
+    return len(frames) <= _FEW and all(len(kinds) == 1 for kinds in frames.values())
 
 
 def _predicted(items: Sequence[WireItem], marker: str, names: Iterable[str], keys: KeySchema) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import combinations
@@ -20,6 +21,7 @@ from dynamap_async.generate.field_types import TEXT_FORMS
 from dynamap_async.generate.item_kinds import SEPARATORS, STRONG, VERSIONS
 from dynamap_async.generate.names import field_name, words_of
 from dynamap_async.models.templates import DeclaredTemplate, KeyTemplate, PatternError, format_of, make_template
+from dynamap_async.source_text import literal
 
 ENOUGH_ITEMS: Final = 20
 ENOUGH_PARTITIONS: Final = 3
@@ -70,13 +72,50 @@ class PatternPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeyCondition:
+    """What a field has to be so that an item has a key."""
+
+    field: str
+    """The field's name."""
+    values: tuple[str, ...] = ()
+    """Its values as they are written in Python; none where any value but None will do."""
+
+    def __str__(self) -> str:
+        """Return it as ``template`` takes it, without the braces."""
+        shown = ", ".join(self.values) or "..."
+        return f"{literal(self.field)}: {f'[{shown}]' if len(self.values) > 1 else shown}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPattern:
     """How the texts of a key attribute are made from fields."""
 
     parts: tuple[PatternPart, ...]
     """The pieces in order, separators among the constants."""
+    when: KeyCondition | None = None
+    """What an item has to be so that it has the key."""
     checks: tuple[str, ...] = ()
     """Doubts, each a sentence."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What ``template`` takes, the pattern first."""
+        return (literal(self.text), *(() if self.when is None else (f"when={{{self.when}}}",)))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the fields that it needs."""
+        return frozenset((*(part.field for part in self.fields), *(() if self.when is None else (self.when.field,))))
+
+    def renamed(self, names: Mapping[str, str]) -> KeyPattern:
+        """Return the pattern with other names of its fields."""
+        parts = tuple(replace(part, field=names[part.field]) if part.field else part for part in self.parts)
+        when = None if self.when is None else replace(self.when, field=names[self.when.field])
+        return replace(self, parts=parts, when=when)
+
+    def only_when(self, condition: KeyCondition) -> KeyPattern:
+        """Return the pattern with a condition."""
+        return replace(self, when=condition)
 
     @property
     def text(self) -> str:
@@ -137,6 +176,8 @@ class KeyTexts:
 def find_pattern(key: KeyTexts) -> KeyPattern | None:
     """Return the pattern that explains most of a key's texts; None where none does."""
     found = [pattern for split in _splits(key) if (pattern := _classified(key, split)) is not None]
+    if not key.is_various:  # few texts of two names with an "@" between them are e-mail addresses
+        found = [each for each in found if not any("@" in part.constant for part in each.parts)]
     # Proving is dear: it builds and parses every text, so the most promising patterns are tried first.
     best = next((pattern for pattern in sorted(found, key=_merit) if _is_proven(key, pattern)), None)
     if best is None or (len(best.parts) == 1 and best.parts[0].is_new):
@@ -186,12 +227,21 @@ def _splits(key: KeyTexts) -> Iterator[list[list[str]]]:
             separators = {tuple(each[1::2]) for each in pieces}
             if len(separators) == 1 and len(pieces[0]) <= 2 * _MOST_PIECES:
                 yield pieces
+    if all(text.startswith("$") for text in key.texts) and (labelled := _labelled(rests)) is not None:
+        yield labelled
     counts = {sum(rest.count(each) for each in strong) for rest in rests}
     if strong and len(counts) > 1:  # values of the last piece hold separators: split at the first one only
         pattern = f"([{re.escape(''.join(strong))}])"
         pieces = [re.split(pattern, rest, maxsplit=1) for rest in rests]
         if len({each[1] for each in pieces}) == 1:
             yield pieces
+
+
+def _labelled(rests: Sequence[str]) -> list[list[str]] | None:
+    """Return texts in ElectroDB's form, split behind the label that each value has: ``$shop_1#order_a_7#line_3``."""
+    found = [re.split(r"((?:^|#)\$?[A-Za-z][A-Za-z0-9]*_)", rest) for rest in rests]
+    separators = {tuple(each[1::2]) for each in found}
+    return found if len(separators) == 1 and len(found[0]) > 1 else None
 
 
 def _classified(key: KeyTexts, split: Sequence[Sequence[str]]) -> KeyPattern | None:

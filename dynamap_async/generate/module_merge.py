@@ -355,9 +355,8 @@ def _in_class(field: FieldDesign, known: Mapping[str, str]) -> FieldDesign:
     pattern = field.pattern
     if pattern is None:
         return field
-    if all(part.field in known for part in pattern.fields):
-        parts = (replace(part, field=known[part.field]) if part.field else part for part in pattern.parts)
-        return replace(field, pattern=replace(pattern, parts=tuple(parts)))
+    if pattern.names <= known.keys():
+        return replace(field, pattern=pattern.renamed(known))
     return replace(
         field,
         pattern=None,

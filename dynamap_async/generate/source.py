@@ -249,12 +249,14 @@ def model_lines(design: TableDesign, model: ModelDesign, *, values: bool, enums:
         if schema.throughput is not None:
             given.append(f"throughput={_throughput(schema.throughput)},")
         given += _settings(schema.settings)
+        given += [f"schema_version={model.schema_version},"] if model.schema_version is not None else []
         line = f"class {model.name}({' '.join(given).removesuffix(',')}):"
         is_short = len(line) <= _WIDTH and not any(each.startswith(" ") for each in given)
         yield from (line,) if is_short else (f"class {model.name}(", *(f"    {each}" for each in given), "):")
     else:
         kind = "UNMARKED" if model.kind is None else literal(model.kind)
         told = "" if design.by_keys else f", kind={kind}"
+        told += "" if model.schema_version is None else f", schema_version={model.schema_version}"
         yield f"class {model.name}(Model, table={constant_name(schema.name)}{told}):"
     keys = f"{'keys' if schema.keys.sort else 'key'} {', '.join(schema.keys.names)}"
     yield f"    {docstring(f'{model.count:,} of {design.sampled:,} sampled items; {keys}.')}"
@@ -293,7 +295,7 @@ def field_lines(field: FieldDesign, *, values: bool, enums: bool, named: Sequenc
     none = " | None" if field.optional and not is_set and kind != "Any" else ""
     given = [*_named(field, named)]
     if field.pattern is not None:
-        value = f" = template({', '.join([literal(field.pattern.text), *given])})"
+        value = f" = template({', '.join([*field.pattern.arguments, *given])})"
     else:
         given += _stored(field)
         if field.optional:

@@ -43,6 +43,8 @@ class ModelDesign:
     """How many items of it were sampled."""
     fields: tuple[FieldDesign, ...]
     """Its fields, those of the key first."""
+    schema_version: int | None = None
+    """The version that this library stored of each item; None where it stored none, or several."""
     checks: tuple[str, ...] = ()
     """Doubts, each a sentence."""
 

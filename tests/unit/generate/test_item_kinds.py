@@ -46,6 +46,40 @@ def test_marker_that_one_item_of_ten_lacks_tells_kinds(kinds):
     assert found.discriminator == "type"
 
 
+@pytest.mark.parametrize("name", ["type", "kind", "entityType"])
+def test_marker_of_a_known_name_tells_what_keys_tell_though_attributes_are_often_absent(name, kinds):
+    found = kinds(
+        *(item(f"C#{n}", f"O#{n}", **{name: "order"}, **({"note": "x"} if n % 2 else {})) for n in range(40)),
+        *(item(f"C#{n}", "P", **{name: "cust"}) for n in range(20)),
+    )
+    assert [each.kind for each in found.kinds] == ["order", "cust"]
+    assert found.discriminator == name
+
+
+def test_types_of_things_whose_keys_begin_alike_tell_no_kinds(kinds):
+    found = kinds(
+        *(item(f"P#{n}", f"P#{n}", type=("book", "film")[n % 2], **{"abcd"[n // 2 % 4]: "x"}) for n in range(40)),
+        *(item(f"O#{n}", f"O#{n}", type="order", **{"abcd"[n % 4]: "x"}) for n in range(8)),
+    )
+    assert sorted(each.kind for each in found.kinds) == ["O#", "P#"]
+
+
+def test_attribute_that_is_no_text_in_one_item_is_no_marker():
+    one = [{"pk": {"S": f"{n}"}, "sk": {"S": "0"}, "type": {"S": "a"}, "x": {"S": "x"}} for n in range(20)]
+    two = [{"pk": {"S": f"{n}"}, "sk": {"S": "1"}, "type": {"S": "b"}, "y": {"S": "y"}} for n in range(20)]
+    other = {"pk": {"S": "1"}, "sk": {"S": "2"}, "type": {"B": "AAEC"}}
+    assert find_kinds(Sample(schema=SCHEMA, items=(*one, *two))).discriminator == "type"
+    assert find_kinds(Sample(schema=SCHEMA, items=(*one, *two, other))).discriminator is None
+
+
+def test_values_that_are_as_many_as_items_are_no_kinds(kinds):
+    found = kinds(
+        *(item("P", f"2#{n}", type=f"day{n}", name="x", **{f"on{n}": "x"}) for n in range(38)),
+        *(item("P", f"3#{n}", other="x") for n in range(3)),
+    )
+    assert found.discriminator is None
+
+
 def test_attribute_that_predicts_nothing_tells_no_kinds(kinds):
     found = kinds(*(item(f"{n}", "0", type="ab"[n % 2], name="x") for n in range(20)))
     assert found.discriminator is None

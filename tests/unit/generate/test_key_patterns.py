@@ -83,6 +83,23 @@ def test_pattern_explains_all_texts(find, texts, candidates, pattern):
         assert found.text == pattern
 
 
+@pytest.mark.parametrize("names", [[f"ada{n}" for n in NUMBERS], [f"ada_l{n}" for n in NUMBERS], [*"a_b_c_", *NAMES]])
+def test_keys_of_electrodb_are_split_behind_their_labels_whatever_the_values_hold(find, names):
+    of_two = [f"$note_1#author_{name}#slug_{n}" for n, name in enumerate(names)]
+    author, slug = candidate("author", names), candidate("slug", [str(n) for n in range(len(names))])
+    partitions = [str(n) for n in range(len(names))]
+    found = find(of_two, author, slug, partitions=partitions)
+    assert found.text == "$note_1#author_{author}#slug_{slug}"
+    assert find([f"$blog#author_{name}" for name in names], author, word="$blog#").text == "$blog#author_{author}"
+
+
+def test_few_mail_addresses_are_no_names_with_a_constant(find):
+    names = ("ann", "bob", "cid", "dan", "eve")
+    assert find([f"{name}@example.com" for name in names], candidate("name", names)) is None
+    mails = find([f"USER#{name}@example.com" for name in names], candidate("name", names), word="USER#")
+    assert mails.text == "USER#{user}"
+
+
 def test_text_that_is_free_has_no_pattern(find):
     assert find(NAMES) is None
 

@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Annotated, Any, Final, Literal, get_args, get_origin
 from uuid import UUID
 
-from annotated_types import BaseMetadata, Predicate
+from annotated_types import BaseMetadata, Interval, Len, Predicate
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -99,9 +99,9 @@ def _of(annotation: Any, metadata: Metadata, within: frozenset[Any]) -> Constrai
 
 
 def _of_metadata(each: Any) -> Constraint:
-    if isinstance(each, OURS):
+    if each is None or isinstance(each, OURS):  # conint() leaves None where it has nothing to say
         return Constraint.NONE
-    is_declared = isinstance(each, (BaseMetadata, StringConstraints)) and not isinstance(each, Predicate)
+    is_declared = isinstance(each, (BaseMetadata, Interval, Len, StringConstraints)) and not isinstance(each, Predicate)
     return Constraint.DECLARED if is_declared else Constraint.CODE
 
 

@@ -79,5 +79,7 @@ def _may_mix(one: Definition[Any], other: Definition[Any]) -> bool:
         return True
     from dynamap_async.models.sharing.key_shapes import key_shapes, overlap_of  # for two models of a table only
 
-    shapes = [key_shapes(each.fields.values(), one.table.keys.names, each.items.shards) for each in (one, other)]
+    shapes = [
+        key_shapes(each.model, each.fields.values(), one.table.keys.names, each.items.shards) for each in (one, other)
+    ]
     return overlap_of(shapes[0], shapes[1]) is not None

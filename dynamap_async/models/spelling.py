@@ -207,14 +207,14 @@ def _looks(width: int, marks: Sequence[tuple[int, str]]) -> tuple[Callable[[str]
 
 def _frame_of(model: type[BaseModel], field: FieldPlan) -> _Frame | None:
     found = field.converter.description
-    if found is None or found.of is None or constraint_of(model, field.name) > Constraint.DECLARED or _runs_code(model):
+    if found is None or found.of is None or constraint_of(model, field.name) > Constraint.DECLARED or runs_code(model):
         return None
     return _FRAMES.get(found.kind)
 
 
 def _in_one_form(model: type[BaseModel], field: FieldPlan) -> bool:
     """Return whether no two stored forms of a key read as the same value."""
-    if _runs_code(model) or constraint_of(model, field.name) > Constraint.DECLARED:
+    if runs_code(model) or constraint_of(model, field.name) > Constraint.DECLARED:
         return False
     # A validator or constraint that changes text reads two stored texts as one value.
     annotation, more = unwrap(field.annotation, through_aliases=False)
@@ -233,7 +233,7 @@ def _in_one_form(model: type[BaseModel], field: FieldPlan) -> bool:
     return get_origin(annotation) is Literal or annotation in _ONE_FORM
 
 
-def _runs_code(model: type[BaseModel]) -> bool:
+def runs_code(model: type[BaseModel]) -> bool:
     """Return whether a model has functions of its own that may change the values of its fields."""
     decorators = model.__pydantic_decorators__
     validators = {*decorators.model_validators} - {COMPUTES} or decorators.root_validators

@@ -10,7 +10,18 @@ from dynamap_async.codec import text
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import And, Between, Comparison, Condition, Function, In, Or, Path, Value, paths_in
-from dynamap_async.models import UNMARKED, AttributeShape, ByKeys, Definition, Kind, Model, Prefix, Table, definition_of
+from dynamap_async.models import (
+    UNMARKED,
+    AttributeShape,
+    ByKeys,
+    Definition,
+    Kind,
+    Model,
+    Prefix,
+    Table,
+    Unmarked,
+    definition_of,
+)
 from dynamap_async.planning.existence import not_stored
 from dynamap_async.planning.key_conditions import implies_prefix, is_equality, is_within
 from dynamap_async.planning.plan import Route
@@ -74,13 +85,13 @@ class KindSelection:
             return None, False
         parts = [kind_condition(self.table, self.path, marked)] if marked else []
         exact = filters_kind or not isinstance(self.table.discriminator, str)
-        others = [kind for kind in self.kinds if not isinstance(kind, str)]
+        others = [kind for kind in self.kinds if isinstance(kind, ByKeys)]
         if self.excluded:  # what is left out by a condition has to be of these kinds for certain
             return (~parts[0] if parts else None), not others
         for kind in others:
             by_marker = filters_kind and isinstance(self.table.discriminator, str)
             found: list[Condition] = [Function("attribute_not_exists", self.path)] if by_marker else []
-            for each in kind.shapes.attributes if isinstance(kind, ByKeys) else ():
+            for each in kind.shapes.attributes if self.table.tells_by_key(kind) else ():
                 if _are_of_shape(each, key_conditions):
                     continue
                 begun, whole = each.begins
@@ -88,7 +99,7 @@ class KindSelection:
                     path, value = self.path_of(each.name), Value({"S": begun})
                     found.append(Comparison("=", path, value) if whole else Function("begins_with", path, (value,)))
                 exact &= (each.is_prefix or whole) and (not begun or each.name not in unfiltered)
-            exact &= isinstance(kind, ByKeys) and not kind.shapes.shared and not self.table.is_doubted(kind)
+            exact &= not (isinstance(kind, Unmarked) or kind.shapes.shared or self.table.is_doubted(kind))
             if not found:
                 return None, exact and len(self.kinds) == 1
             parts.append(found[0] if len(found) == 1 else And(tuple(found)))
@@ -97,7 +108,7 @@ class KindSelection:
 
 def _are_of_shape(attribute: AttributeShape, conditions: Sequence[Condition]) -> bool:
     """Return whether only texts of a shape meet the conditions on an attribute."""
-    return any(
+    return attribute.tag == "S" and any(
         _is_of_shape(attribute, each)
         for each in conditions
         for path in paths_in(each)
@@ -229,7 +240,7 @@ def kind_condition(table: Table, path: Path, kinds: Sequence[Kind]) -> Condition
         parts = [Comparison("=", path, values[0])]
     elif values:
         parts = [In(path, values)]
-    if UNMARKED in kinds:
+    if any(isinstance(kind, Unmarked) for kind in kinds):
         parts.append(Function("attribute_not_exists", path))
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
@@ -244,7 +255,7 @@ def own_kind_conditions(definition: Definition[Any], *, or_absent: bool) -> tupl
     if kinds is None or not isinstance(kinds.table.discriminator, str):
         return () if or_absent else (definition.is_stored,)
     # Whether a key is one of those that tell the kind was looked at when it was made.
-    told = tuple(dict.fromkeys(UNMARKED if isinstance(kind, ByKeys) else kind for kind in kinds.family))
+    told = tuple(dict.fromkeys(kind if isinstance(kind, str) else UNMARKED for kind in kinds.family))
     selection = KindSelection(kinds.table, kinds.model, told)
     own = kind_condition(kinds.table, selection.path, selection.kinds)
     if UNMARKED in selection.kinds:  # an item that does not exist has no marker either

@@ -1,7 +1,10 @@
 """Tables whose kinds the keys tell, as DynamoDB itself answers for them."""
 
+from typing import Annotated, Any
+
 import pytest
 import pytest_asyncio
+from pydantic import Field
 
 from dynamap_async import (
     BY_KEYS,
@@ -176,3 +179,79 @@ async def test_a_key_that_begins_with_digits_is_told_from_one_that_does_not(fill
     await filled.put_many(items)
     assert await filled.scan(Summary) == items[:1]
     assert await filled.query(Summary).where(Summary.pk == "p") == items[:1]
+
+
+def orders(name: str, *, order_id: Any = str, distinct: bool = False, kind: Any = None) -> tuple[Table, Any, Any]:
+    """Return a table of orders and their lines, whose keys differ in what follows the order's id."""
+    table = Table(name, partition_key="pk", sort_key="sk", discriminator=None)
+
+    class Order(Model, table=table, **({} if kind is None else {"kind": kind})):
+        customer: Attr[str]
+        n: Attr[order_id]
+        pk: PartitionKey[str] = template("C#{customer}")
+        sk: SortKey[str] = template("ORDER#{n}")
+
+    class Line(Model, table=table, **({"distinct_from": Order} if distinct else {})):
+        customer: Attr[str]
+        n: Attr[order_id]
+        k: Attr[int]
+        pk: PartitionKey[str] = template("C#{customer}")
+        sk: SortKey[str] = template("ORDER#{n}#ITEM#{k}")
+
+    return table, Order, Line
+
+
+ULID = "01M8FPCXF7C77E3SF8ENVCTR1M"
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"order_id": Annotated[str, Field(pattern="^[0-9A-Z]{26}$")]},
+        {"order_id": Annotated[str, Field(pattern="^[^#]+$")]},
+        {"distinct": True},
+        {"kind": UNMARKED},
+    ],
+    ids=["by the length of the id", "by an id without the separator", "declared distinct", "an unmarked parent"],
+)
+async def test_parents_and_children_whose_keys_begin_alike_are_told_where_they_are_written_and_read(
+    declared, filled
+) -> None:
+    table, order_model, line_model = orders("orders", **declared)
+    await filled.tables.create(table)
+    try:
+        order, line = order_model(customer="a", n=ULID), line_model(customer="a", n=ULID, k=1)
+        await filled.put_many([order, line])
+        assert await filled.query(order_model, line_model).where(order_model.customer == "a") == [order, line]
+        assert await filled.query(order_model).where(order_model.customer == "a") == [order]
+        assert await filled.scan(line_model) == [line]
+        assert await filled.get(order_model, Parts(customer="a", n=ULID)) == order
+    finally:
+        await filled.tables.delete(table)
+
+
+async def test_the_latest_version_and_its_history_are_told_by_the_least_number(filled) -> None:
+    table = Table("versions", partition_key="pk", sort_key="sk", discriminator=None)
+
+    class Latest(Model, table=table):
+        id: Attr[str] = attr(stored=False)
+        latest: Attr[int]
+        pk: PartitionKey[str] = template("{id}")
+        sk: SortKey[str] = template("v0")
+
+    class Version(Model, table=table):
+        id: Attr[str] = attr(stored=False)
+        number: Attr[Annotated[int, Field(ge=1)]] = attr(stored=False)
+        pk: PartitionKey[str] = template("{id}")
+        sk: SortKey[str] = template("v{number}")
+
+    await filled.tables.create(table)
+    try:
+        await filled.put_many([Latest(id="a", latest=2), Version(id="a", number=1), Version(id="a", number=2)])
+        assert await filled.scan(Latest) == [Latest(id="a", latest=2)]
+        found = await filled.query(Version).where(Version.id == "a")
+        assert found == [Version(id="a", number=1), Version(id="a", number=2)]
+        everything = await filled.query(Latest, Version).where(Latest.id == "a")
+        assert [type(each) for each in everything] == [Latest, Version, Version]
+    finally:
+        await filled.tables.delete(table)

@@ -13,7 +13,7 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.settings import SETTINGS, Settings, fault
 from dynamap_async.models.sharing.key_shapes import Overlap, overlap_of, prefix_shapes
 from dynamap_async.models.sharing.kinds import Kinds
-from dynamap_async.models.sharing.table import ByKeys, Prefix, Table
+from dynamap_async.models.sharing.table import ByKeys, Prefix, Table, Unmarked
 from dynamap_async.models.templates import KeyTemplate, TemplatePart
 
 KnownModel: TypeAlias = tuple[Kinds, Sequence[FieldPlan]]
@@ -52,6 +52,9 @@ def check_collisions(
 
 def _are_told_by_keys(one: Kinds, other: Kinds) -> bool:
     """Return whether nothing but keys tells the items of two models apart."""
+    rest = [isinstance(each.kind, Unmarked) for each in (one, other)]
+    if any(rest):  # whatever else tells a kind goes before it
+        return all(rest)
     by_keys = [isinstance(each.kind, ByKeys) for each in (one, other)]
     by_prefix = isinstance(one.table.discriminator, Prefix) and any(isinstance(e.kind, str) for e in (one, other))
     return all(by_keys) or (any(by_keys) and by_prefix)
@@ -62,19 +65,68 @@ def _check_told(one: Kinds, other: Kinds) -> None:
     overlap = _overlap(one, other)
     if overlap is None or one.kind is None or other.kind is None:
         return
-    if overlap.example is not None and not _are_declared_distinct(one.model, other.model):
-        name, taken = one.model.__name__, other.model.__name__
-        covered = one.shapes.cover(other.shapes) or other.shapes.cover(one.shapes)
-        # Where every key of one is a key of the other, none of it could ever be written.
-        distinct = f", or, where no such key is ever written, declare class {name}(..., distinct_from={taken})"
-        raise fault(
-            name,
-            f"and {taken} are told apart by their keys in {one.table!r}, and both could have the key "
-            f"{overlap.example} ({name} has {_spelled(one)}, {taken} has {_spelled(other)}): begin one of the "
-            f"keys with a constant of its own{' or' if covered else ','} "
-            f'store a marker with one (discriminator="kind" on the Table){"" if covered else distinct}',
-        )
+    if _are_declared_distinct(one.model, other.model):
+        first = _preferred(one, other)
+        if first is not None:
+            last = other if first is one else one
+            assert first.kind is not None and last.kind is not None  # noqa: PT018, S101 - they are those above
+            one.table.prefer(first.kind, last.kind)
+    elif overlap.example is not None:
+        raise fault(one.model.__name__, _problem(one, other, overlap.example))
     one.table.doubt(one.kind, other.kind)
+
+
+def _preferred(one: Kinds, other: Kinds) -> Kinds | None:
+    """Return which of two models has the keys that both could make: the one whose keys are all like the other's."""
+    for mine, theirs in ((one.shapes, other.shapes), (one.shapes.unlimited, other.shapes.unlimited)):
+        within = mine.are_within(theirs), theirs.are_within(mine)
+        if all(within):
+            return None
+        if any(within):
+            return one if within[0] else other
+    return None
+
+
+def _problem(one: Kinds, other: Kinds, example: dict[str, str]) -> str:
+    """Return what is wrong with two models that could make one key."""
+    name, taken = one.model.__name__, other.model.__name__
+    marker = 'kind="..."' if isinstance(one.table.discriminator, str) else 'discriminator="kind" on the Table'
+    narrower = _narrower(one, example) or _narrower(other, example)
+    problem = (
+        f"and {taken} are told apart by their keys in {one.table!r}, and both could have the key {example}: "
+        f"{_made(one, example)}, and {_made(other, example)}; begin one of the keys with a constant of its own, or let "
+        f"a field allow less, by its type, a pattern, a length or a bound{narrower}; or store a marker with one of "
+        f"them ({marker})"
+    )
+    preferred = _preferred(one, other)
+    if preferred is not None:
+        last = other if preferred is one else one
+        return (
+            f"{problem}; or declare class {name}(..., distinct_from={taken}), so that such a key is always of "
+            f"{preferred.model.__name__}, and refused to {last.model.__name__}"
+        )
+    if one.shapes.are_within(other.shapes):  # and the other's within these
+        return problem
+    return f"{problem}; or, where no such key is ever written, declare class {name}(..., distinct_from={taken})"
+
+
+def _made(kinds: Kinds, example: dict[str, str]) -> str:
+    """Return what makes a key of a model, for messages."""
+    made = {} if isinstance(kinds.kind, str) else kinds.shapes.makers(example) or {}
+    values = ", ".join(f"{name}={value!r}" for name, value in made.items())
+    return f"{kinds.model.__name__} has {_spelled(kinds)}{values and f', here with {values}'}"
+
+
+def _narrower(kinds: Kinds, example: dict[str, str]) -> str:
+    """Return an example of a field that allows less, where a text has what separates the parts of the other key."""
+    made = {} if isinstance(kinds.kind, str) else kinds.shapes.makers(example) or {}
+    for name, value in made.items():
+        separator = next((each for each in value if not each.isalnum()), "") if isinstance(value, str) else ""
+        if separator and name in kinds.model.model_fields:
+            escape = "\\" if separator in "\\]^-[&~" else ""
+            pattern = f"^[^{escape}{separator}]*$"
+            return f", such as {kinds.model.__name__}.{name} with Field(pattern={pattern!r})"
+    return ""
 
 
 def _overlap(one: Kinds, other: Kinds) -> Overlap | None:
@@ -83,13 +135,13 @@ def _overlap(one: Kinds, other: Kinds) -> Overlap | None:
         return overlap_of(one.shapes, other.shapes)
     shapes, begun = (one.shapes, other.kind) if isinstance(one.kind, ByKeys) else (other.shapes, one.kind)
     name = discriminator.attribute
-    names = [each.name for each in shapes.attributes]
+    names = [each.name for each in shapes.attributes if each.tag == "S"]
     return overlap_of(shapes, prefix_shapes(names, name, str(begun))) if name in names else Overlap(None)
 
 
 def _spelled(kinds: Kinds) -> str:
     """Return which keys the items of a model have, for messages."""
-    return str(kinds.shapes) if isinstance(kinds.kind, ByKeys) else f"{kinds.table.attribute} {kinds.kind!r} and more"
+    return f"{kinds.table.attribute} {kinds.kind!r} and more" if isinstance(kinds.kind, str) else str(kinds.shapes)
 
 
 def _check_marked(one: Kinds, fields: Sequence[FieldPlan], other: Kinds, their_fields: Sequence[FieldPlan]) -> None:

@@ -14,7 +14,7 @@ from dynamap_async.errors.items import each_outcome
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import Encoded, ItemCodec
 from dynamap_async.models.keys.shards import ShardedKeys
-from dynamap_async.models.sharing.table import ByKeys, Kind, Prefix, Table, Unmarked, begins
+from dynamap_async.models.sharing.table import ByKeys, Kind, Prefix, Table, begins
 from dynamap_async.wire import AttributeValue, WireItem
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def kind_error(table: Table, item: WireItem, key: dict[str, Any], wanted: Sequen
     else:
         problem = (
             f"is of no known model, and not of {names}: it {told}, and {table!r} knows the kinds "
-            f"{', '.join(map(_spelled, table.models))}; import the model of that kind, or define one"
+            f"{', '.join(_spelled(table, each) for each in table.models)}; import the model of that kind, or define one"
         )
     kind = table.kind_of(item)
     fault = ValueError(problem)
@@ -156,10 +156,10 @@ def _shown_key(table: Table, item: Mapping[str, AttributeValue]) -> str:
     return " and ".join(f"{name} {readable(item[name])!r}" for name in table.schema.keys.names if name in item)
 
 
-def _spelled(kind: Kind) -> str:
-    if isinstance(kind, ByKeys):
+def _spelled(table: Table, kind: Kind) -> str:
+    if isinstance(kind, ByKeys) and table.tells_by_key(kind):
         return f"of keys {kind.shapes}"
-    return "UNMARKED" if isinstance(kind, Unmarked) else repr(kind)
+    return "UNMARKED" if isinstance(kind, ByKeys) else repr(kind)
 
 
 class FamilyCodec(ItemCodec[M], Generic[M]):

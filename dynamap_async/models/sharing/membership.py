@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -14,7 +15,7 @@ from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.markers import Role, StoredAs, set_metadata, stored_name
 from dynamap_async.models.own_table import check_hiding, index_key_attribute, key_attribute, only
 from dynamap_async.models.settings import SETTINGS, Settings, bases_with_items, fault
-from dynamap_async.models.sharing.table import BY_KEYS, ByKeys, Kind, Prefix, Table, Unmarked
+from dynamap_async.models.sharing.table import BY_KEYS, ByKeys, Kind, Prefix, Table
 from dynamap_async.schema import KeyAttribute, TableSchema
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def check_sharing(model: type[Any]) -> None:
 
 
 def _check_kind(name: str, kind: object, shared: Table) -> None:
-    if kind is not None and not isinstance(kind, Unmarked | ByKeys) and not (isinstance(kind, str) and kind):
+    if kind is not None and not isinstance(kind, ByKeys) and not (isinstance(kind, str) and kind):
         raise fault(name, f'kind={kind!r} is not a string; write kind="order", kind=UNMARKED or kind=BY_KEYS')
     if isinstance(kind, str) and shared.discriminator is None:
         raise fault(
@@ -82,7 +83,7 @@ def own_kind(model: type[Any], codec_of: _CodecOf) -> Kind | None:
         codec_of: gives the codecs of models.
     """
     kind = declared_kind(model)
-    return ByKeys(model, lambda: _shapes(codec_of(model))) if isinstance(kind, ByKeys) else kind
+    return replace(kind, model=model, shapes_of=lambda: _shapes(codec_of(model))) if isinstance(kind, ByKeys) else kind
 
 
 def _shapes(codec: ItemCodec[Any]) -> KeyShapes:
@@ -108,7 +109,7 @@ def kinds_of(model: type[Any], codec_of: _CodecOf, fields: Iterable[FieldPlan], 
     from dynamap_async.models.sharing.key_shapes import key_shapes  # for shared tables only
     from dynamap_async.models.sharing.kinds import Kinds
 
-    shapes = key_shapes(fields, shared.schema.keys.names, shards)
+    shapes = key_shapes(model, fields, shared.schema.keys.names, shards)
     return Kinds(model, shared, own_kind(model, codec_of), codec_of, shapes)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -36,16 +35,6 @@ if TYPE_CHECKING:
     from dynamap_async.models.sharing.key_shapes import KeyShapes
 
 
-class Unmarked(Enum):
-    """The kind of items that have no marker."""
-
-    UNMARKED = "unmarked"
-
-
-UNMARKED: Final = Unmarked.UNMARKED
-"""``class Customer(Model, table=SHOP, kind=UNMARKED)``: items without a marker are of this model."""
-
-
 @dataclass(frozen=True, slots=True)
 class ByKeys:
     """The kind of items that are told by their keys."""
@@ -64,8 +53,17 @@ class ByKeys:
 BY_KEYS: Final = ByKeys()
 """``class Game(Model, table=SHOP, kind=BY_KEYS)``: items without a marker, told by the templates of their keys."""
 
-Kind: TypeAlias = str | Unmarked | ByKeys
-"""What tells the items of one model of a shared table: a stored text, ``UNMARKED``, or their keys."""
+
+@dataclass(frozen=True, slots=True)
+class Unmarked(ByKeys):
+    """The kind of items that nothing else tells; several such kinds of a table are told by their keys."""
+
+
+UNMARKED: Final = Unmarked()
+"""``class Customer(Model, table=SHOP, kind=UNMARKED)``: items that neither a marker nor a key of another kind tells."""
+
+Kind: TypeAlias = str | ByKeys
+"""What tells the items of one model of a shared table: a stored text, or their keys, with ``UNMARKED`` for the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +76,10 @@ class Prefix:
 
     attribute: str
     """The stored name of the attribute."""
+
+
+Shapes: TypeAlias = "dict[Kind, KeyShapes]"
+"""The shapes of the keys of some kinds."""
 
 
 class Table:
@@ -123,7 +125,9 @@ class Table:
         self.discriminator: Final = discriminator
         self._models: dict[Kind, type[Any]] = {}
         self._doubts: dict[Kind, tuple[Kind, ...]] = {}
-        self._shapes: dict[Kind, KeyShapes] | None = None
+        self._rest: Kind | None = None
+        self._losing: dict[Kind, tuple[Kind, ...]] = {}
+        self._shapes: tuple[Shapes, Shapes] | None = None
         self._tells_by_keys = False
         if names_periods(name):
             raise self._fault(
@@ -223,23 +227,55 @@ class Table:
         text = None if stored is None else stored.get("S")
         if isinstance(self.discriminator, str) and stored:
             return (text,) if text in self._models else ()
-        found: Kind | None = None
         if text is not None:
             found = next((kind for kind in self._models if begins(text, kind)), None)
-        if self._shapes is None:
-            self._shapes = {kind: kind.shapes for kind in self._models if isinstance(kind, ByKeys)}
-        shapes = self._shapes
-        if found is None:
-            found = next((kind for kind, each in shapes.items() if each.hold(item)), None)
-        if found is None:
-            return (UNMARKED,) if UNMARKED in self._models else ()
-        doubts = self._doubts.get(found, ())
-        return (found, *(kind for kind in doubts if kind in shapes and shapes[kind].hold(item)))
+            if found is not None:
+                return (found, *self._held(self._doubts.get(found, ()), item))
+        told, rest = self._shapes or self._told_by_keys()
+        found = next((kind for kind, each in told.items() if each.hold(item)), None)
+        if found is not None:
+            return self._winning((found, *self._held(self._doubts.get(found, ()), item)))
+        if self._rest is not None:
+            return (self._rest,)
+        unmarked = self._winning(tuple(kind for kind, each in rest.items() if each.hold(item)))
+        if unmarked:
+            return unmarked
+        # An item whose parts have values that their fields do not allow is told by what else its key says, so that the
+        # error can say which value it is.
+        loosely = tuple(kind for kind, each in (*told.items(), *rest.items()) if each.hold(item, loosely=True))
+        return loosely if len(loosely) == 1 else ()
+
+    def _told_by_keys(self) -> tuple[Shapes, Shapes]:
+        """Return the shapes of the kinds that keys tell, and of those that share the rest."""
+        kinds = [kind for kind in self._models if isinstance(kind, ByKeys) and kind != self._rest]
+        told: Shapes = {kind: kind.shapes for kind in kinds if not isinstance(kind, Unmarked)}
+        rest: Shapes = {kind: kind.shapes for kind in kinds if isinstance(kind, Unmarked)}
+        self._shapes = told, rest
+        return told, rest
+
+    def _held(self, kinds: Sequence[Kind], item: Mapping[str, AttributeValue]) -> list[Kind]:
+        """Return those of some kinds whose keys an item may have."""
+        told, _ = self._shapes or self._told_by_keys()
+        return [kind for kind in kinds if kind in told and told[kind].hold(item)]
+
+    def _winning(self, kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+        """Return the kinds before which no other of them goes."""
+        if len(kinds) < 2 or not self._losing:
+            return kinds
+        return tuple(kind for kind in kinds if not any(each in kinds for each in self._losing.get(kind, ())))
 
     @property
     def tells_by_keys(self) -> bool:
         """Whether the kind of some items is told by their keys: by those that a model makes, or that none makes."""
         return self._tells_by_keys
+
+    def tells_by_key(self, kind: Kind) -> bool:
+        """Return whether the keys of a kind tell its items, rather than a marker, or that nothing else tells them.
+
+        Args:
+            kind: a kind of the table.
+        """
+        return isinstance(kind, ByKeys) and kind != self._rest
 
     def is_doubted(self, kind: Kind) -> bool:
         """Return whether a kind may have a key in common with another one.
@@ -258,6 +294,15 @@ class Table:
         """
         for kind, also in ((one, other), (other, one)):
             self._doubts[kind] = (*(each for each in self._doubts.get(kind, ()) if each != also), also)
+
+    def prefer(self, one: Kind, other: Kind) -> None:
+        """Have a kind go before another one where a key may be of both.
+
+        Args:
+            one: the kind that has the key.
+            other: the other.
+        """
+        self._losing[other] = (*(each for each in self._losing.get(other, ()) if each != one), one)
 
     def add(self, model: type[Any], kind: Kind) -> None:
         """Add a model; one that is defined again, as in a notebook, replaces itself.
@@ -291,8 +336,11 @@ class Table:
         self._models = {k: m for k, m in self._models.items() if (m.__module__, m.__qualname__) != mine}
         self._models[kind] = model
         self._shapes = None
-        unmarked = UNMARKED in self._models and not isinstance(self.discriminator, str)
-        self._tells_by_keys = unmarked or any(isinstance(each, ByKeys) for each in self._models)
+        rest = [each for each in self._models if isinstance(each, Unmarked)]
+        # One takes all that nothing else tells, whatever its key is.
+        self._rest = rest[0] if len(rest) == 1 else None
+        told = any(isinstance(each, ByKeys) and each != self._rest for each in self._models)
+        self._tells_by_keys = told or (bool(rest) and not isinstance(self.discriminator, str))
 
     def _attributes(self, names: Sequence[str]) -> tuple[KeyAttribute, ...]:
         return tuple(KeyAttribute(name, self._types.get(name, "S")) for name in names)

@@ -8,7 +8,16 @@ from dynamap_async.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from dynamap_async.models.templates.formats import UNITS_OF_TIMES, PartFormat, format_of
-    from dynamap_async.models.templates.key_texts import ANY_TEXT, OneOf, Places, Shape, common_text, shape_of
+    from dynamap_async.models.templates.key_texts import (
+        ANY_TEXT,
+        LimitsOf,
+        OneOf,
+        Places,
+        PlainNumber,
+        Shape,
+        common_text,
+        shape_of,
+    )
     from dynamap_async.models.templates.pattern import DeclaredTemplate, OnlyWhen, PatternError, names_in
     from dynamap_async.models.templates.template import KeyTemplate, TemplatePart, after_all, make_template
 
@@ -17,11 +26,13 @@ __all__ = [
     "UNITS_OF_TIMES",
     "DeclaredTemplate",
     "KeyTemplate",
+    "LimitsOf",
     "OneOf",
     "OnlyWhen",
     "PartFormat",
     "PatternError",
     "Places",
+    "PlainNumber",
     "Shape",
     "TemplatePart",
     "after_all",
@@ -34,7 +45,7 @@ __all__ = [
 
 _HOMES: Final = {
     "formats": "UNITS_OF_TIMES PartFormat format_of",
-    "key_texts": "ANY_TEXT OneOf Places Shape common_text shape_of",
+    "key_texts": "ANY_TEXT LimitsOf OneOf Places PlainNumber Shape common_text shape_of",
     "pattern": "DeclaredTemplate OnlyWhen PatternError names_in",
     "template": "KeyTemplate TemplatePart after_all make_template",
 }

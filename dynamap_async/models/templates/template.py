@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -143,6 +143,13 @@ class TemplatePart(NamedTuple):
             raise ValueError(f"{text!r} is not how {self.format.label} is written")
         return value
 
+    def is_written(self, value: Any, text: str) -> bool:
+        """Return whether a value stands in the key as this text."""
+        try:
+            return self.text(value) == text
+        except EncodeError:
+            return False
+
 
 class KeyTemplate(NamedTuple):
     """How the text of a key is made from fields."""
@@ -212,7 +219,23 @@ class KeyTemplate(NamedTuple):
         Raises:
             DecodeError: the text is not such a key.
         """
+        return {part.name: value for part, _, value in self._read(text) if not part.format.lossy}
+
+    def parse_exactly(self, text: str) -> dict[str, Any]:
+        """Return values that make a key, field name -> value, also of those that others would make it of, too.
+
+        Raises:
+            DecodeError: no values make it.
+        """
         values: dict[str, Any] = {}
+        for part, found, value in self._read(text):
+            if not part.is_written(value, found):
+                raise self._foreign(text, f"{found!r} is not how {part.format.label} is written")
+            values[part.name] = value
+        return values
+
+    def _read(self, text: str) -> Iterator[tuple[TemplatePart, str, Any]]:
+        """Yield each part with its text in a key, and its value."""
         rest = text
         for part in self.parts:
             found, rest = self._taken(part, rest, text)
@@ -220,11 +243,9 @@ class KeyTemplate(NamedTuple):
                 value = part.value(found)
             except (ValueError, LookupError, ArithmeticError) as error:
                 raise self._foreign(text, f"{found!r} is not a valid {part.format.label} for {part.name}") from error
-            if not part.format.lossy:
-                values[part.name] = value
+            yield part, found, value
         if rest != self.tail:
             raise self._foreign(text, f"it ends with {rest!r}")
-        return values
 
     def _taken(self, part: TemplatePart, rest: str, text: str) -> tuple[str, str]:
         """Return the text of a part at the beginning of a text, and the rest."""

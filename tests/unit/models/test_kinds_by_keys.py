@@ -1,8 +1,11 @@
 """Kinds that are told by keys: what a table derives, what it refuses, and what it does where it does not know."""
 
-from typing import Any, Literal
+from enum import StrEnum
+from typing import Annotated, Any, Literal
 
 import pytest
+from annotated_types import Len
+from pydantic import AfterValidator, Field, StringConstraints
 
 from dynamap_async import (
     BY_KEYS,
@@ -17,9 +20,16 @@ from dynamap_async import (
     attr,
     template,
 )
-from dynamap_async.errors import EncodeError, ItemKindError, ModelDefinitionError
+from dynamap_async.errors import EncodeError, ItemKindError, ItemValidationError, ModelDefinitionError
 from dynamap_async.models import definition_of
 from dynamap_async.planning import Context
+
+
+class Part(StrEnum):
+    """Values of a key."""
+
+    META = "meta"
+    LOG = "log"
 
 
 def games(**more: Any) -> Table:
@@ -32,6 +42,7 @@ def keyed(table: Table, name: str, pk: Any, sk: Any, base: type[Model] = Model, 
     types = {"id": Attr[str], "other": Attr[str], "number": Attr[int], "pk": PartitionKey[str], "sk": SortKey[str]}
     fields = {name: template(text) for name, text in (("pk", pk), ("sk", sk)) if isinstance(text, str)}
     types |= {name: kind for name, kind in (("pk", pk), ("sk", sk)) if not isinstance(kind, str)}
+    types |= {each: Attr[kind] for each, kind in statement.pop("fields", {}).items()}
     namespace = {"__module__": __name__, "__qualname__": name, "__annotations__": types, **fields}
     return type(Model)(name, (base,), namespace, table=table, **statement)
 
@@ -107,12 +118,12 @@ def test_what_is_ambiguous_is_refused_with_the_pair_and_an_example_key(one: Any,
         (("{id}", "{id}"), ("{id}", "v{number}"), True),
         (("GAME#{id}", "{other}#x"), ("GAME#{id}", "META#{other}"), True),
         (("{id}", "{number:03d}#{other}"), ("{id}", "0{other}"), True),
-        (("GAME#{id}", "META"), ("GAME#{id}", "{other}"), False),
-        (("{id}", "A#{other}"), ("G#{id}", "A#B#{number}"), False),
+        (("GAME#{id}", "META"), ("GAME#{id}", "{other}"), True),
+        (("{id}", "A#{other}"), ("G#{id}", "A#B#{number}"), True),
         (("U#{id}", "{other}"), ("U#{id}", "{other}"), False),
     ],
 )
-def test_a_pair_is_proposed_as_distinct_unless_one_takes_every_key_of_the_other(
+def test_a_pair_is_proposed_as_distinct_unless_both_make_the_same_keys(
     one: Any, other: Any, may_be_distinct: bool
 ) -> None:
     for first, second in ((one, other), (other, one)):
@@ -121,6 +132,134 @@ def test_a_pair_is_proposed_as_distinct_unless_one_takes_every_key_of_the_other(
         with pytest.raises(ModelDefinitionError, match="store a marker") as caught:
             keyed(table, "Second", *second)
         assert ("distinct_from=First" in str(caught.value)) is may_be_distinct
+
+
+LIMITS: dict[str, tuple[tuple[Any, Any], tuple[Any, Any], dict[str, Any]]] = {
+    "a pattern without the separator": (
+        ("{id}", "ORDER#{other}"),
+        ("{id}", "ORDER#{other}#ITEM#{number}"),
+        {"other": Annotated[str, StringConstraints(pattern=r"^[^#]+$")]},
+    ),
+    "a pattern of one length": (
+        ("{id}", "{other}"),
+        ("{id}", "USER#{other}"),
+        {"other": Annotated[str, Field(pattern=r"^[A-Za-z0-9]{5}$")]},
+    ),
+    "a length": (("{id}", "{other}"), ("{id}", "ORDER#{number}"), {"other": Annotated[str, Field(max_length=6)]}),
+    "a length of what is not empty": (("{id}", "A#{other}"), ("{id}", "A#"), {"other": Annotated[str, Len(1)]}),
+    "a bound against a constant": (("{id}", "v{number}"), ("{id}", "v0"), {"number": Annotated[int, Field(ge=1)]}),
+    "bounds of padded numbers": (
+        ("{id}", "{number:03d}"),
+        ("{id}", "9{other}"),
+        {"number": Annotated[int, Field(lt=900)]},
+    ),
+    "a pattern of a key without a template": (
+        ("{id}", SortKey[Annotated[str, Field(pattern="^[a-z]+$")]]),
+        ("{id}", "ORDER#{number}"),
+        {},
+    ),
+    "an enum as a key without a template": (("{id}", SortKey[Part]), ("{id}", "ORDER#{number}"), {}),
+}
+
+
+@pytest.mark.parametrize(("limited", "other", "fields"), LIMITS.values(), ids=LIMITS)
+def test_what_fields_allow_tells_kinds(limited: Any, other: Any, fields: dict[str, Any]) -> None:
+    table = games()
+    first = keyed(table, "First", *limited, fields=fields)
+    second = keyed(table, "Second", *other)
+    given = {"other": "abcde"} | ({} if isinstance(limited[1], str) else {"sk": "meta"})
+    items = [stored(first, **given), stored(second)]
+    assert [type(each[0]) for each in map(read, (first, second), items)] == [first, second]
+
+
+def test_an_item_with_a_value_that_its_field_does_not_allow_is_still_of_its_model() -> None:
+    table = games()
+    version = keyed(table, "Version", "{id}", "v{number}", fields={"number": Annotated[int, Field(ge=1, le=99)]})
+    latest = keyed(table, "Latest", "{id}", "v0")
+    item = {**stored(version), "sk": {"S": "v100"}, "number": {"N": "100"}}
+    with pytest.raises(ItemValidationError, match="less than or equal to 99"):
+        read(version, item)
+    with pytest.raises(ItemKindError, match="is of the model Version, not Latest"):
+        read(latest, item)
+
+
+def test_numbers_as_keys_are_told_by_what_fields_allow() -> None:
+    table = games(types={"sk": "N"})
+    latest = keyed(table, "Latest", "{id}", SortKey[Literal[0]])
+    version = keyed(table, "Version", "{id}", SortKey[Annotated[int, Field(ge=1)]])
+    items = [stored(latest, sk=0), stored(version, sk=10)]
+    assert [type(each[0]) for each in map(read, (latest, version), items)] == [latest, version]
+    with pytest.raises(ModelDefinitionError, match="both could have the key {'pk': 'x', 'sk': '0'}"):
+        keyed(table, "Draft", "{id}", SortKey[int])
+
+
+def test_functions_of_a_field_may_change_its_values_so_that_its_pattern_tells_nothing() -> None:
+    table = games()
+    changed = Annotated[str, Field(pattern="^[a-z]+$"), AfterValidator(lambda text: f"{text}#ITEM#1")]
+    keyed(table, "Order", "{id}", "ORDER#{other}", fields={"other": changed})
+    with pytest.raises(ModelDefinitionError, match="are told apart by their keys"):
+        keyed(table, "Line", "{id}", "ORDER#{other}#ITEM#{number}")
+    keyed(table, "Upper", "{id}", "UP#{other}", fields={"other": Annotated[str, StringConstraints(to_upper=True)]})
+    with pytest.raises(ModelDefinitionError, match="are told apart by their keys"):
+        keyed(table, "Named", "{id}", "UP#A", fields={"other": str})
+
+
+def test_a_refusal_shows_what_makes_the_key_of_both_and_the_ways_out() -> None:
+    table = games()
+    keyed(table, "Order", "{id}", "ORDER#{other}")
+    with pytest.raises(ModelDefinitionError) as caught:
+        keyed(table, "Line", "{id}", "ORDER#{other}#ITEM#{number}")
+    message = str(caught.value)
+    assert "Line has pk '{id}' and sk 'ORDER#{other}#ITEM#{number}', here with id='x', other='x', number=1" in message
+    assert "and Order has pk '{id}' and sk 'ORDER#{other}', here with id='x', other='x#ITEM#1'" in message
+    assert "such as Order.other with Field(pattern='^[^#]*$'); or store a marker with one of them" in message
+    assert "distinct_from=Order), so that such a key is always of Line, and refused to Order" in message
+
+
+CHILDREN: dict[str, tuple[tuple[Any, Any], tuple[Any, Any], dict[str, Any]]] = {
+    "a child of a parent": (("{id}", "O#{other}"), ("{id}", "O#{other}#L#{number}"), {"other": "x#L#1"}),
+    "a constant beside a number": (("{id}", "v{number}"), ("{id}", "v0"), {"number": 0}),
+    "a constant beside a text": (("{id}", "{other}"), ("{id}", "META"), {"other": "META"}),
+    "parts in both keys beside others": (("U#{id}", "U#{other}"), ("U#{id}", "U#{id}"), {"other": "a"}),
+    "a longer beginning": (("{id}", "A#{other}"), ("{id}", "A#B#{other}"), {"other": "B#"}),
+}
+
+
+@pytest.mark.parametrize(("parent", "child", "taken"), CHILDREN.values(), ids=CHILDREN)
+@pytest.mark.parametrize("first", ["parent", "child"])
+def test_of_models_that_are_declared_distinct_the_one_with_the_more_special_keys_has_what_both_could_make(
+    parent: Any, child: Any, taken: dict[str, Any], first: str
+) -> None:
+    table = games()
+    if first == "parent":
+        outer = keyed(table, "Outer", *parent)
+        inner = keyed(table, "Inner", *child, distinct_from=outer)
+    else:
+        inner = keyed(table, "Inner", *child)
+        outer = keyed(table, "Outer", *parent, distinct_from=inner)
+    items = [stored(outer), stored(inner)]
+    assert [type(each[0]) for each in map(read, (outer, inner), items)] == [outer, inner]
+    with pytest.raises(EncodeError, match="Outer: the key .* is that of a Inner"):
+        stored(outer, **taken)
+    reading = Query(outer).where(outer.pk == items[0]["pk"]["S"]).reading(Context())
+    assert reading.answer_filter is not None
+
+
+def test_several_models_may_be_unmarked_where_their_keys_differ() -> None:
+    table = games(discriminator="type")
+    keyed(table, "Marked", "{id}", "M#{other}", kind="marked")
+    order = keyed(table, "Order", "{id}", "ORDER#{other}", kind=UNMARKED)
+    refund = keyed(table, "Refund", "{id}", "REFUND#{other}", kind=UNMARKED)
+    line = keyed(table, "Line", "{id}", "ORDER#{other}#L#{number}", kind=BY_KEYS)
+    models = [order, refund, line]
+    items = [stored(each) for each in models]
+    assert [type(each[0]) for each in map(read, models, items)] == models
+    with pytest.raises(EncodeError, match="Order: the key .* is that of a Line"):
+        stored(order, other="b#L#7")
+    with pytest.raises(ItemKindError, match="is of no known model"):
+        read(order, {**items[0], "sk": {"S": "x"}})
+    with pytest.raises(ModelDefinitionError, match='Late: and Order are told apart by their keys.*kind="..."'):
+        keyed(table, "Late", "{id}", "ORDER#{number}", kind=UNMARKED)
 
 
 def test_a_pair_that_is_declared_distinct_is_told_by_what_keys_say() -> None:

@@ -20,7 +20,9 @@ _KEPT: Final = {Priority.INTERACTIVE: 0, Priority.BATCH: 8, Priority.BACKGROUND:
 """One of so many slots is kept for what is more urgent; 0 for none."""
 _LEAST_URGENT_LAST: Final = tuple(Priority)
 _LEAST_URGENT_FIRST: Final = _LEAST_URGENT_LAST[::-1]
-_INTERACTIVE: Final = Priority.INTERACTIVE  # as a name of this module, for it is looked at for each request
+# As names of this module, for they are looked at for each request.
+_INTERACTIVE: Final = Priority.INTERACTIVE
+_BACKGROUND: Final = Priority.BACKGROUND
 _TURNS: Final = 8
 """Of so many slots that are given back while all priorities wait, one goes to what is least urgent."""
 
@@ -36,6 +38,9 @@ class Slots:
         self._waiting: dict[Priority, OrderedDict[asyncio.Future[None], None]] = {
             priority: OrderedDict() for priority in Priority
         }
+        self._in_line = 0
+        """How many wait, with those who were cancelled and are still in line. While nobody does, as mostly, a slot is
+        taken and given back without a look at the lines (benchmarks: get_one)."""
         self._turns = 0
         self._background = 1
         """How many slots background work may hold, as far as it has come since it began."""
@@ -56,9 +61,8 @@ class Slots:
         """Take a slot if one is free and nobody as urgent waits for it; return whether it was taken."""
         if self.free == 0 or (priority is not _INTERACTIVE and not self._may_take(priority)):
             return False
-        for urgency, waiting in self._waiting.items():
-            if waiting and urgency <= priority:
-                return False
+        if self._in_line and any(waiting and urgency <= priority for urgency, waiting in self._waiting.items()):
+            return False
         self.free -= 1
         self._held[priority] += 1
         return True
@@ -67,11 +71,14 @@ class Slots:
         """Join the line for a slot: the future is done when one was taken. See ``leave``."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[priority][waiter] = None
+        self._in_line += 1
         return waiter
 
     def leave(self, waiter: asyncio.Future[None], priority: Priority = Priority.INTERACTIVE) -> None:
         """Leave the line, and give back the slot if one was taken meanwhile."""
-        self._waiting[priority].pop(waiter, None)
+        if waiter in self._waiting[priority]:
+            del self._waiting[priority][waiter]
+            self._in_line -= 1
         if not waiter.cancel() and not waiter.cancelled():
             self.release(priority)
 
@@ -90,13 +97,16 @@ class Slots:
         """Give a slot back, or over to the first who waits and may have it."""
         self.free += 1
         self._held[priority] -= 1
-        self._turns += 1
-        if priority is Priority.BACKGROUND:
+        if priority is _BACKGROUND:
             self._background_ended()
+        if not self._in_line:
+            return
+        self._turns += 1
         for urgency in _LEAST_URGENT_LAST if self._turns % _TURNS else _LEAST_URGENT_FIRST:
             waiting = self._waiting[urgency]
             while waiting and self._may_take(urgency):
                 waiter, _ = waiting.popitem(last=False)
+                self._in_line -= 1
                 if not waiter.done():
                     self.free -= 1
                     self._held[urgency] += 1

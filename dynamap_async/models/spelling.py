@@ -53,31 +53,33 @@ class _KeySpelling:
     def __init__(self, field: FieldPlan, frame: _Frame | None) -> None:
         self._field: Final = field
         self._width: Final = 0 if frame is None else frame[0]
-        self._value_of: Final = itemgetter(field.name)
+        self._value_of: Final[Callable[[dict[str, Any]], Any]] = itemgetter(field.name)
         if frame is not None:
-            self._marks_of, self._marks = _looks(*frame)
+            places, self._marks = zip(*frame[1], strict=True)
+            self._marks_of_one: Final = itemgetter(*places)
+            self._marks_of: Final = itemgetter(*[slice(at, None, frame[0]) for at in places])
 
-    def others(self, page: Sequence[BaseModel], values: _Values, items: Sequence[WireItem]) -> Iterable[int]:
-        """Return the positions of such instances in a page; see ``Spelling``."""
-        if self._is_usual(values):
-            return ()
+    def others(self, page: Sequence[BaseModel], items: Sequence[WireItem]) -> Iterable[int]:
+        """Return the positions of such instances in a page."""
         return (at for at, made in enumerate(page) if self._differs(vars(made), items[at]))
 
-    def _is_usual(self, values: _Values) -> bool:
+    def is_usual(self, values: _Values) -> bool:
         """Return whether the field is certainly spelled as the library writes it, in all items of a page."""
         if not self._width:
             return False
-        # They are looked at together: one by one it would take four times as long.
         number, width = len(values), self._width
         try:
-            text = "".join(map(self._value_of, values))
+            # They are looked at together: one by one it would take four times as long.
+            text = self._value_of(values[0]) if number == 1 else "".join(map(self._value_of, values))
+            if len(text) != width * number:
+                return False
+            if number == 1:  # as those of a get are, and this takes half as long
+                marks_are_there = self._marks_of_one(text) == self._marks
+            else:
+                marks_are_there = self._marks_of(text) == tuple([mark * number for mark in self._marks])
         except (LookupError, TypeError):  # decoded already
             return False
-        if len(text) != width * number:
-            return False
-        if self._marks_of(text) != (self._marks if number == 1 else tuple([mark * number for mark in self._marks])):
-            return False
-        return width != _UUID_WIDTH or text == text.lower()
+        return marks_are_there and (width != _UUID_WIDTH or text == text.lower())
 
     def _differs(self, values: Mapping[str, Any], item: WireItem) -> bool:
         field = self._field
@@ -113,11 +115,11 @@ class Spelling:
             values: what each was made of: field name -> decoded value.
             items: the stored items.
         """
-        are_zoned = not self._times or self._are_zoned(values)
-        if are_zoned and not self._keys:
-            return ()
-        found = {at for key in self._keys for at in key.others(page, values, items)}
-        for field in () if are_zoned else self._times:
+        found: set[int] = set()
+        for key in self._keys:
+            if not key.is_usual(values):
+                found.update(key.others(page, items))
+        for field in self._times if self._times and not self._are_zoned(values) else ():
             for at, made in enumerate(page):
                 value = vars(made).get(field.name)
                 if value is not None and _is_other_time(field, value, items[at]):
@@ -198,11 +200,6 @@ def _holds_times(annotation: Any) -> bool:
     if get_origin(annotation) is Literal:
         return False
     return is_kind_of(annotation, datetime) or any(map(_holds_times, get_args(annotation)))
-
-
-def _looks(width: int, marks: Sequence[tuple[int, str]]) -> tuple[Callable[[str], Any], tuple[str, ...]]:
-    """Return two functions: of joined texts, what stands at the marks; and of one text, what stands there."""
-    return itemgetter(*[slice(at, None, width) for at, _ in marks]), tuple([mark for _, mark in marks])
 
 
 def _frame_of(model: type[BaseModel], field: FieldPlan) -> _Frame | None:

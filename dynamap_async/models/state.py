@@ -134,8 +134,9 @@ class Snapshots:
                 _each(self._set_values, page, _by_name(attributes, self.fixed))
             if (self.own or self.shared) and not (self._keeps_json and self._take_json(page, items)):
                 self._take_parts(page, values, items)
-        if self._spelling is not None:
-            self._note_spelling(self._spelling, page, values, items)
+        spelling = self._spelling
+        if spelling is not None and (others := spelling.others(page, values, items)):
+            self._note_spelling(others, page, items)
 
     def _take_parts(
         self, page: Sequence[BaseModel], values: Sequence[dict[str, Any]], items: Sequence[WireItem]
@@ -150,15 +151,9 @@ class Snapshots:
             except KeyError:  # an attribute is absent
                 _each(self._set_parts, page, _by_name(values, self.own))
 
-    def _note_spelling(
-        self,
-        spelling: Spelling,
-        page: Sequence[BaseModel],
-        values: Sequence[dict[str, Any]],
-        items: Sequence[WireItem],
-    ) -> None:
+    def _note_spelling(self, places: Iterable[int], page: Sequence[BaseModel], items: Sequence[WireItem]) -> None:
         """Record as they are stored the items of which the library would spell something otherwise."""
-        for at in spelling.others(page, values, items):
+        for at in places:
             remember(page[at], items[at])
             self._set_unvalidated(page[at], RESPELLED)
 
@@ -186,8 +181,9 @@ class Snapshots:
             items: the stored items.
         """
         _each(self._set_values, page, map(_compacted, items))
-        if self._spelling is not None:
-            self._note_spelling(self._spelling, page, values, items)
+        spelling = self._spelling
+        if spelling is not None and (others := spelling.others(page, values, items)):
+            self._note_spelling(others, page, items)
 
     def _take_one(self, item: BaseModel, values: dict[str, Any], stored: Any) -> bool:
         """Record one instance; return False if it is not like most. It costs a third of a page of one."""

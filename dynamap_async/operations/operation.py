@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import copyreg
 import dataclasses
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
@@ -27,7 +27,7 @@ from dynamap_async.wire import Body, WireKey
 R_co = TypeVar("R_co", covariant=True)
 
 
-class Operation(ABC, Generic[R_co]):
+class Operation(Generic[R_co]):  # no ABC: of one, isinstance takes a call, and each request looks for its class
     """Something to be asked of DynamoDB. ``await session.execute(operation)`` gives its result."""
 
     __slots__ = ()

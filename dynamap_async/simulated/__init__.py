@@ -8,10 +8,13 @@ from dynamap_async.simulated.server import Server
 from dynamap_async.simulated.service import SEED
 from dynamap_async.simulated.sharding import StreamCalls, StreamShards
 from dynamap_async.simulated.store import Snapshot
+from dynamap_async.simulated.supplies import Capacity, Refusal
 
 __all__ = [
     "LONGEST_EXPIRY_SECONDS",
     "SEED",
+    "Capacity",
+    "Refusal",
     "Server",
     "SimulatedDynamoDB",
     "Snapshot",

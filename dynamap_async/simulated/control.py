@@ -427,6 +427,8 @@ def update_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
         if body.get(name) is not None:
             both = isinstance(settings.get(name), dict) and name in {"OnDemandThroughput", "WarmThroughput"}
             settings[name] = {**settings[name], **body[name]} if both else body[name]
+    if service.throttle is not None:
+        service.throttle.follow(table)
     return {"TableDescription": description(service, table)}
 
 

@@ -38,6 +38,23 @@ class Refused(Exception):  # noqa: N818 - a refusal is an answer of the service,
         return {"__type": f"{namespace}#{self.code}", text: self.message, **self.members}
 
 
+class Throttled(Refused):
+    """A request that there are no units for.
+
+    Args:
+        message: its text.
+        reasons: its throttling reasons.
+        on_demand: the table has no provisioned units.
+    """
+
+    def __init__(self, message: str, reasons: list[dict[str, str]], *, on_demand: bool) -> None:
+        self.reasons: list[dict[str, str]] = reasons
+        if on_demand:
+            super().__init__("ThrottlingException", message, throttlingReasons=reasons)
+        else:
+            super().__init__("ProvisionedThroughputExceededException", message, ThrottlingReasons=reasons)
+
+
 def invalid(message: str) -> Refused:
     """Return a ValidationException."""
     return Refused("ValidationException", message)

@@ -14,7 +14,7 @@ from dynamap_async.limits import (
 )
 from dynamap_async.simulated import legacy, meters, wire, writes
 from dynamap_async.simulated.constraints import Structure, anything, choice, flag, mapping, shown
-from dynamap_async.simulated.errors import Refused, invalid
+from dynamap_async.simulated.errors import Refused, Throttled, invalid
 from dynamap_async.simulated.expressions.paths import Path, projected, read_projection
 from dynamap_async.simulated.expressions.reader import Placeholders
 from dynamap_async.simulated.keys import position_of_key
@@ -121,8 +121,11 @@ def get_item(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     table = service.table(body["TableName"])
     if service.lag is not None and not body.get("ConsistentRead"):
         table = service.lag.seen(table, service.lag.age())
-    entry = table.entries.get(position_of_key(table, body["Key"]))
+    position = position_of_key(table, body["Key"])
+    entry = table.entries.get(position)
     charge = meters.read(entry.size if entry else 0, consistent=bool(body.get("ConsistentRead")))
+    if service.throttle is not None:
+        service.throttle.take("Read", table, position, charge)
     return {
         "Item": None if entry is None else cut_text(entry, cut),
         "ConsumedCapacity": _consumed(body, table, charge),
@@ -160,6 +163,7 @@ def _write(service: Service, body: dict[str, Any], write: ItemWrite) -> dict[str
     old = write.old_item if write.item is None or write.condition is not None else None
     if not write.is_allowed(old):
         members = {"Item": old} if write.returns_on_failure and old is not None else {}
+        service.charge_in_vain(write)
         raise Refused("ConditionalCheckFailedException", "The conditional request failed", **members)
     change, charge = service.carry_out(write, old)
     return {
@@ -215,15 +219,20 @@ def batch_get_item(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     room = BATCH_ANSWER_BYTES
     for got in found:
         room = got.take(room)
+    refused = [got.refused for got in found if got.refused is not None]
+    if refused and not any(got.charge.halves for got in found):
+        raise refused[-1]
     capacity = [
-        meters.consumed(body.get("ReturnConsumedCapacity"), got.table, got.charge, name=got.name) for got in found
+        meters.consumed(body.get("ReturnConsumedCapacity"), got.table, got.charge, name=got.name)
+        for got in found
+        if got.charge.halves
     ]
     return {
         "Responses": b"{"
         + b",".join(b"%s:%s" % (wire.write(got.name), wire.listed(got.texts)) for got in found)
         + b"}",
         "UnprocessedKeys": {got.name: {**got.asked, "Keys": got.left} for got in found if got.left},
-        "ConsumedCapacity": None if capacity[0] is None else capacity,
+        "ConsumedCapacity": capacity if any(capacity) else None,
     }
 
 
@@ -243,32 +252,48 @@ class _Got:
         self._cut = projection_of(asked)
         self._lag = None if asked.get("ConsistentRead") else service.lag
         self.table = service.table(name)
+        self._throttle = service.throttle
         self._positions = [position_of_key(self.table, key) for key in asked["Keys"]]
         if len(set(self._positions)) != len(self._positions):
             raise invalid("Provided list of item keys contains duplicates")
         self.texts: list[bytes] = []
         self.left: list[Item] = []
+        self.refused: Throttled | None = None
+        """Why keys are left, if it is for want of units."""
         self.charge = Charge()
 
     def take(self, room: int) -> int:
         """Read as many items as there is room for, and return what is left of it."""
         consistent = bool(self.asked.get("ConsistentRead"))
         of_partition: dict[bytes, int] = {}
+        is_full = False
         for key, position in zip(self.asked["Keys"], self._positions, strict=True):
             table = self.table if self._lag is None else self._lag.seen(self.table, self._lag.age())
             entry = table.entries.get(position)
             size = entry.size if entry else 0
             partition = self.table.partition([key[part.name] for part in self.table.hash])
             begun = of_partition.get(partition, 0)
-            if self.left or size > room or (begun and begun + size > PAGE_BYTES):
+            is_full = is_full or size > room or bool(begun and begun + size > PAGE_BYTES)
+            charge = meters.read(size, consistent=consistent)
+            if is_full or not self._may_read(position, charge):
                 self.left.append(key)
                 continue
             of_partition[partition] = begun + size
             room -= size
-            self.charge += meters.read(size, consistent=consistent)
+            self.charge += charge
             if entry is not None:
                 self.texts.append(cut_text(entry, self._cut))
-        return 0 if self.left else room
+        return 0 if is_full else room
+
+    def _may_read(self, position: bytes, charge: Charge) -> bool:
+        if self._throttle is None:
+            return True
+        try:
+            self._throttle.take("Read", self.table, position, charge)
+        except Throttled as refused:
+            self.refused = refused
+            return False
+        return True
 
 
 def batch_write_item(service: Service, body: dict[str, Any]) -> dict[str, Any]:
@@ -291,19 +316,27 @@ def batch_write_item(service: Service, body: dict[str, Any]) -> dict[str, Any]:
         raise invalid("Item collection size of the batch has exceeded the maximum allowed size")
     charges: dict[str, Charge] = {}
     metrics: dict[str, list[Any]] = {}
+    left: dict[str, list[Any]] = {}
+    throttled: Throttled | None = None
     for name, of_table in found.items():
-        charges[name] = Charge()
-        for write in of_table:
-            _change, charge = service.carry_out(write, None)
-            charges[name] += charge
+        for write, request in zip(of_table, asked[name], strict=True):
+            try:
+                _change, charge = service.carry_out(write, None)
+            except Throttled as refused:
+                throttled = refused
+                left.setdefault(name, []).append(request)
+                continue
+            charges[name] = charges.get(name, Charge()) + charge
             if metric := collection_metrics(body, write.table, write.key):
                 metrics.setdefault(name, []).append(metric)
+    if throttled is not None and not charges:
+        raise throttled
     asked_capacity = body.get("ReturnConsumedCapacity")
     capacity = [
         meters.consumed(asked_capacity, service.table(name), charge, name=name) for name, charge in charges.items()
     ]
     return {
-        "UnprocessedItems": {},
+        "UnprocessedItems": left,
         "ConsumedCapacity": None if capacity[0] is None else capacity,
         "ItemCollectionMetrics": metrics or None,
     }

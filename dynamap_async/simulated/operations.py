@@ -71,6 +71,7 @@ class SimulatedDynamoDB(Service):
         shards: how streams are cut into shards; None for one shard that stays.
         lag: how old what a read sees may be that is not consistent, in seconds; None for what is there now.
         expire: how many seconds after an item has expired it is deleted at the latest; None for never.
+        capacity: by which rules what has no units is refused; None to refuse nothing for want of them.
     """
 
     def execute(self, operation: str, body: bytes) -> tuple[int, bytes]:

@@ -39,12 +39,13 @@ from dynamap_async.simulated.legacy import Literals
 from dynamap_async.simulated.pages import page
 from dynamap_async.simulated.shapes import CONSUMED, ON_FAILURE
 from dynamap_async.simulated.store import Entry, Index, Place, Position, Table, after
-from dynamap_async.simulated.transactions import cancelled, carry_out
+from dynamap_async.simulated.transactions import cancelled, carry_out, read_again, take_together
 from dynamap_async.simulated.values import Item, Value, admit_item
 from dynamap_async.simulated.writes import ItemWrite, refuse_faults
 from dynamap_async.units import Charge, read_half_units
 
 if TYPE_CHECKING:
+    from dynamap_async.simulated.capacity import Wanted
     from dynamap_async.simulated.service import Service
 
 _TEXT = text(1, STATEMENT_LENGTH)
@@ -578,8 +579,10 @@ def _changed(service: Service, statement: _Statement, asked: dict[str, Any]) -> 
     write = _write(service, statement, asked)
     old = write.old_item
     if statement.verb == "DELETE" and old is None:
+        service.charge_in_vain(write)
         return [], write.table, Charge(table_halves=2)
     if not write.is_allowed(old):
+        service.charge_in_vain(write)
         raise _failed(write, old)
     change, charge = service.carry_out(write, old)
     returned: list[bytes] = []
@@ -639,6 +642,12 @@ def _positions(place: Place, statement: _Statement, start: Position | None) -> I
             yield from walk(low, high)
 
 
+def _begin(place: Place, equal: dict[str, list[Value]]) -> Position:
+    """Return where the partition key that a SELECT names begins; the beginning of all if it names none."""
+    values = [equal[part.name][0] for part in place.hash if part.name in equal]
+    return place.partition(values) if len(values) == len(place.hash) else b""
+
+
 def _selected(
     service: Service, statement: _Statement, asked: dict[str, Any], start: Position | None = None
 ) -> tuple[Done, Position | None]:
@@ -658,13 +667,18 @@ def _selected(
     else:
         positions = _positions(place, statement, start)
     where = statement.where
+    index = place if isinstance(place, Index) else None
+    begin = _begin(place, equal)
+    if service.throttle is not None:
+        service.throttle.begin_page(table, index, begin)
 
     def fits(entry: Entry) -> bool:
         return where is None or where.holds(entry.item, statement.values)
 
     found = page(place, positions, int(asked.get("Limit", 0)), fits)
-    index = place if isinstance(place, Index) else None
     charge = meters.read(found.size, consistent=consistent, index=index)
+    if service.throttle is not None:
+        service.throttle.end_page(table, index, begin, charge)
     return (list(map(_cut(statement), found.entries)), table, charge), found.ended
 
 
@@ -718,7 +732,8 @@ def batch_execute_statement(service: Service, body: dict[str, Any]) -> dict[str,
                 texts, table, charge = _changed(service, statement, asked)
         except Refused as refused:
             error: dict[str, Any] = {"Code": _code(refused), "Message": refused.message}
-            error.update(refused.members)
+            if "Item" in refused.members:
+                error["Item"] = refused.members["Item"]
             responses.append(wire.answer({"Error": error}))
             continue
         charges[table.name] = charges.get(table.name, Charge()) + charge
@@ -737,7 +752,7 @@ def _capacities(service: Service, body: dict[str, Any], charges: dict[str, Charg
 
 def _code(refused: Refused) -> str:
     code = refused.code.removesuffix("Exception")
-    return "ValidationError" if code == "Validation" else code
+    return f"{code}Error" if code in {"Validation", "Throttling"} else code
 
 
 def execute_transaction(service: Service, body: dict[str, Any]) -> dict[str, Any]:
@@ -750,7 +765,8 @@ def execute_transaction(service: Service, body: dict[str, Any]) -> dict[str, Any
         raise invalid("Transaction request cannot include both read and write operations")
     if all(reads):
         return _read_together(service, body, statements)
-    if token is not None and service.remembered(token, identity) is not None:
+    if token is not None and (before := service.remembered(token, identity)) is not None:
+        read_again(service, before)
         return {"Responses": [{} for _statement in statements]}
     writes = [
         _write(service, statement, asked)
@@ -783,6 +799,7 @@ def _of_statement(reason: dict[str, Any], write: ItemWrite) -> dict[str, Any]:
 def _read_together(service: Service, body: dict[str, Any], statements: list[_Statement]) -> dict[str, Any]:
     responses: list[bytes] = []
     charges: dict[str, Charge] = {}
+    wanted: list[Wanted | None] = []
     for statement in statements:
         table = service.table(statement.table)
         position = position_of_key(table, _key(table, statement))
@@ -795,5 +812,7 @@ def _read_together(service: Service, body: dict[str, Any], statements: list[_Sta
             entry = None
         charge = Charge(table_halves=read_half_units(entry.size if entry else 0, transactional=True))
         charges[table.name] = charges.get(table.name, Charge()) + charge
+        wanted.append((table, position, charge, None))
         responses.append(wire.answer({"Item": None if entry is None else _cut(statement)(entry)}))
+    take_together(service, "Read", wanted)
     return {"Responses": wire.listed(responses), "ConsumedCapacity": _capacities(service, body, charges, "Read")}

@@ -216,7 +216,7 @@ def query(service: Service, body: dict[str, Any]) -> dict[str, Any]:
         else:
             high = start
     keys = asked.place.keys
-    return _page(asked, keys.between(low, high) if forward else keys.backwards(low, high))
+    return _page(service, asked, keys.between(low, high) if forward else keys.backwards(low, high), low)
 
 
 def _terms(condition: Condition) -> Iterator[Condition]:
@@ -394,16 +394,18 @@ def scan(service: Service, body: dict[str, Any]) -> dict[str, Any]:
                 "correct Segment."
             )
         low = start + b"\0"
-    return _page(asked, asked.place.keys.between(low, high))
+    return _page(service, asked, asked.place.keys.between(low, high), low)
 
 
 def _segment(number_: int, of: int) -> Position:
     return (HASHES * number_ // of).to_bytes(8, "big")
 
 
-def _page(asked: _Asked, positions: Iterator[Position]) -> dict[str, Any]:
+def _page(service: Service, asked: _Asked, positions: Iterator[Position], begin: Position) -> dict[str, Any]:
     """Return the answer that has one page."""
     body, index, condition = asked.body, asked.index, asked.filter
+    if service.throttle is not None:
+        service.throttle.begin_page(asked.table, index, begin)
 
     def fits(entry: Entry) -> bool:
         return condition is None or condition.holds(entry.item, asked.values)
@@ -414,6 +416,8 @@ def _page(asked: _Asked, positions: Iterator[Position]) -> dict[str, Any]:
     if body.get("Select") != "COUNT":
         texts, fetched = _texts(asked, found.entries)
     charge = meters.read(found.size, consistent=asked.is_consistent, index=index, fetched=fetched)
+    if service.throttle is not None:
+        service.throttle.end_page(asked.table, index, begin, charge)
     return {
         "Items": None if texts is None else wire.listed(texts),
         "Count": len(found.entries),

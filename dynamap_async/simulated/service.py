@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from functools import partial
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.limits import CLIENT_REQUEST_TOKEN_SECONDS
 from dynamap_async.simulated.changes import Streams
@@ -22,6 +22,10 @@ from dynamap_async.simulated.store import Change, Snapshot, Store, Table
 from dynamap_async.simulated.values import Item, admit_item
 from dynamap_async.simulated.writes import ItemWrite
 from dynamap_async.units import Charge
+
+if TYPE_CHECKING:
+    from dynamap_async.simulated.capacity import Throttle
+    from dynamap_async.simulated.supplies import Capacity
 
 ACCOUNT: Final = "000000000000"
 REGION: Final = "eu-west-1"
@@ -38,6 +42,7 @@ class Service:
         shards: how streams are cut into shards; None for one shard that stays.
         lag: how old what a read sees may be that is not consistent, in seconds; None for what is there now.
         expire: how many seconds after an item has expired it is deleted at the latest; None for never.
+        capacity: by which rules what has no units is refused; None to refuse nothing for want of them.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class Service:
         shards: StreamShards | None = None,
         lag: float | None = None,
         expire: float | None = None,
+        capacity: Capacity | None = None,
     ) -> None:
         self.store: Store = Store()
         self.clock = clock
@@ -59,6 +65,11 @@ class Service:
         self.tokens: dict[str, tuple[float, str, Any]] = {}
         """Token of a transaction -> when it was done, what it asked for, and its answer."""
         self.backups: dict[str, Any] = {}
+        self.throttle: Throttle | None = None
+        if capacity is not None:
+            from dynamap_async.simulated.capacity import Throttle  # few engines have one
+
+            self.throttle = Throttle(capacity, clock, self.arn)
         self.turn: threading.Lock = threading.Lock()
         """Held by whoever works on the tables."""
         self.lag = None if lag is None else Lag(lag, clock, self.random("lag"))
@@ -207,13 +218,24 @@ class Service:
             old: the item that is there, as the caller read it; it may be changed.
 
         Raises:
-            Refused: the update does not fit the item.
+            Refused: the update does not fit the item, or there are too few units.
         """
         item, size = write.new_item(old)
         change = write.table.change(write.position, item, size)
         charge = written(change)
+        if self.throttle is not None:
+            self.throttle.take("Write", write.table, write.position, charge, change)
         self.carry(change)
         return change, charge
+
+    def charge_in_vain(self, write: ItemWrite) -> None:
+        """Take what a write takes whose condition fails: nothing of the indexes.
+
+        Raises:
+            Refused: there are too few units.
+        """
+        if self.throttle is not None:
+            self.throttle.take("Write", write.table, write.position, Charge(table_halves=write.halves_in_vain()))
 
     def carry(self, change: Change, by: dict[str, str] | None = None) -> None:
         """Store a change, and tell the table's stream.

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from dynamap_async.simulated import wire
 from dynamap_async.simulated.blocks import SortedKeys
 from dynamap_async.simulated.values import Item, Value, admit_item, key_bytes, same
+
+if TYPE_CHECKING:
+    from dynamap_async.simulated.supplies import Supply
 
 Position: TypeAlias = bytes
 """Where an item stands in a table or an index."""
@@ -77,6 +80,8 @@ class Place:
     keys: SortedKeys = field(default_factory=SortedKeys)
     entries: dict[Position, Entry] = field(default_factory=dict[Position, Entry])
     bytes: int = 0
+    supply: Supply | None = None
+    """What it may take, if the engine refuses what is beyond."""
 
     @property
     def parts(self) -> tuple[Part, ...]:

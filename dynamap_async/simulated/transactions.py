@@ -15,12 +15,14 @@ from dynamap_async.simulated.errors import Refused, invalid
 from dynamap_async.simulated.items import collection_metrics, cut_text, projection_of
 from dynamap_async.simulated.keys import position_of_key
 from dynamap_async.simulated.shapes import ATTRIBUTES, CONDITION, CONSUMED, EXPRESSION, METRICS, NAMES, TABLE_NAME
-from dynamap_async.simulated.values import Item
+from dynamap_async.simulated.store import Change, Entry
 from dynamap_async.simulated.writes import ItemWrite
 from dynamap_async.units import Charge, read_half_units, write_half_units
 
 if TYPE_CHECKING:
+    from dynamap_async.simulated.capacity import Wanted
     from dynamap_async.simulated.service import Service
+    from dynamap_async.simulated.supplies import Kind
 
 _KEYED = {"TableName!": TABLE_NAME, "Key!": ATTRIBUTES, **CONDITION}
 _ACTION = Structure(
@@ -67,6 +69,11 @@ _PREPARED: dict[str, Callable[[dict[str, Any], writes.Find], ItemWrite]] = {
     "Update": writes.update,
 }
 _NONE = {"Code": "None"}
+_CODES = {
+    "ValidationException": "ValidationError",
+    "ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
+    "ThrottlingException": "ThrottlingError",
+}
 
 
 def cancelled(reasons: list[dict[str, Any]]) -> Refused:
@@ -84,7 +91,7 @@ def cancelled(reasons: list[dict[str, Any]]) -> Refused:
 
 
 def _reason(refused: Refused) -> dict[str, Any]:
-    code = {"ValidationException": "ValidationError"}.get(refused.code, refused.code)
+    code = _CODES.get(refused.code, refused.code)
     return {"Code": code, "Message": refused.message}
 
 
@@ -93,6 +100,7 @@ def transact_write_items(service: Service, body: dict[str, Any]) -> dict[str, An
     token = body.get("ClientRequestToken")
     asked = wire.write(body["TransactItems"]).decode()
     if token is not None and (done := service.remembered(token, asked)):
+        read_again(service, done)
         return _capacity(service, body, done)
     prepared: list[ItemWrite | Refused] = []
     for action in body["TransactItems"]:
@@ -110,6 +118,36 @@ def transact_write_items(service: Service, body: dict[str, Any]) -> dict[str, An
         if metric := collection_metrics(body, write.table, write.key):
             metrics.setdefault(write.table.name, []).append(metric)
     return {**answer, "ItemCollectionMetrics": metrics or None}
+
+
+def take_together(service: Service, kind: Kind, wanted: list[Wanted | None]) -> None:
+    """Take what all actions of a transaction want, or nothing.
+
+    Args:
+        service: the service.
+        kind: ``Read`` or ``Write``.
+        wanted: one for each action; None for one that wants nothing.
+
+    Raises:
+        Refused: there are too few units.
+    """
+    if service.throttle is not None:
+        refused = service.throttle.take_together(kind, wanted)
+        if any(refused):
+            raise cancelled([_NONE if each is None else _reason(each) for each in refused])
+
+
+def read_again(service: Service, done: Done) -> None:
+    """Take what a transaction takes that was done before, under the same token.
+
+    Raises:
+        Refused: there are too few units.
+    """
+    take_together(service, "Read", [(write.table, write.position, _repeated(size), None) for write, size, _ in done])
+
+
+def _repeated(size: int) -> Charge:
+    return Charge(table_halves=read_half_units(size, transactional=True))
 
 
 def _understood(
@@ -148,39 +186,54 @@ def carry_out(service: Service, prepared: list[ItemWrite | Refused]) -> Done:
     if sum(write.size for write in known) > TRANSACTION_BYTES:
         raise invalid("Collection size of items in transact write request exceeded limit")
     reasons: list[dict[str, Any]] = []
-    outcomes: list[tuple[ItemWrite, Item | None, int]] = []
+    wanted: list[Wanted | None] = []
+    done: Done = []
     for write in prepared:
+        wanted.append(None)
         if isinstance(write, Refused):
             reasons.append(_reason(write))
             continue
         old = write.old_item
         if not write.is_allowed(old):
+            if service.throttle is not None:
+                in_vain = Charge(table_halves=write.halves_in_vain(transactional=True))
+                wanted[-1] = (write.table, write.position, in_vain, None)
             reason = {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}
             reasons.append({**reason, "Item": old} if write.returns_on_failure and old is not None else reason)
             continue
         try:
-            item, size = (old, 0) if write.is_check else write.new_item(old)
+            change = None if write.is_check else write.table.change(write.position, *write.new_item(old))
         except Refused as refused:
             reasons.append(_reason(refused))
             continue
-        outcomes.append((write, item, size))
+        entry = write.table.entries.get(write.position)
+        charge, size = _charge(entry, change)
+        wanted[-1] = (write.table, write.position, charge, change)
+        done.append((write, size, charge))
         reasons.append(_NONE)
-    if any(reason is not _NONE for reason in reasons):
-        raise cancelled(reasons)
-    if sum(size for _write, _item, size in outcomes) > TRANSACTION_BYTES:
+    is_met = all(reason is _NONE for reason in reasons)
+    if is_met and sum(size for write, size, _charge in done if not write.is_check) > TRANSACTION_BYTES:
         raise invalid("Collection size of items in transact write request exceeded limit")
-    done: Done = []
-    for write, item, size in outcomes:
-        if write.is_check:
-            entry = write.table.entries.get(write.position)
-            looked_at = entry.size if entry else 0
-            charge = Charge(table_halves=write_half_units(looked_at, transactional=True))
-            done.append((write, looked_at, charge))
-            continue
-        change = write.table.change(write.position, item, size)
-        service.carry(change)
-        done.append((write, size, meters.written(change, transactional=True)))
+    take_together(service, "Write", wanted if is_met else [each and _in_vain(each) for each in wanted])
+    if not is_met:
+        raise cancelled(reasons)
+    for each in wanted:
+        if each is not None and each[3] is not None:
+            service.carry(each[3])
     return done
+
+
+def _charge(entry: Entry | None, change: Change | None) -> tuple[Charge, int]:
+    """Return what an action takes, and the size of what it looks at or makes."""
+    if change is not None:
+        return meters.written(change, transactional=True), change.size
+    looked_at = entry.size if entry else 0
+    return Charge(table_halves=write_half_units(looked_at, transactional=True)), looked_at
+
+
+def _in_vain(wanted: Wanted) -> Wanted:
+    table, position, charge, _change = wanted
+    return table, position, Charge(table_halves=charge.table_halves), None
 
 
 def _capacity(service: Service, body: dict[str, Any], done: Done) -> dict[str, Any]:
@@ -192,7 +245,7 @@ def _capacity(service: Service, body: dict[str, Any], done: Done) -> dict[str, A
     for write, size, charge in done:
         each = charge
         if not charge.halves:  # the transaction was done before, under the same token
-            each, kind = Charge(table_halves=read_half_units(size, transactional=True)), "Read"
+            each, kind = _repeated(size), "Read"
         charges[write.table.name] = charges.get(write.table.name, Charge()) + each
     return {
         "ConsumedCapacity": [
@@ -206,6 +259,7 @@ def transact_get_items(service: Service, body: dict[str, Any]) -> dict[str, Any]
     reasons: list[dict[str, Any]] = []
     texts: list[bytes] = []
     charges: dict[str, Charge] = {}
+    wanted: list[Wanted | None] = []
     seen: set[tuple[str, bytes]] = set()
     size = 0
     for each in body["TransactItems"]:
@@ -228,10 +282,12 @@ def transact_get_items(service: Service, body: dict[str, Any]) -> dict[str, Any]
         size += entry.size if entry else 0
         charge = Charge(table_halves=read_half_units(entry.size if entry else 0, transactional=True))
         charges[table.name] = charges.get(table.name, Charge()) + charge
+        wanted.append((table, position, charge, None))
     if any(reason is not _NONE for reason in reasons):
         raise cancelled(reasons)
     if size > TRANSACTION_BYTES:
         raise invalid("Collection size of items in transact get request exceeded limit")
+    take_together(service, "Read", wanted)
     asked = body.get("ReturnConsumedCapacity")
     capacity = [meters.consumed(asked, service.table(name), charge, kind="Read") for name, charge in charges.items()]
     return {"Responses": wire.listed(texts), "ConsumedCapacity": None if capacity[0] is None else capacity}

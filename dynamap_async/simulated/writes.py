@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from dynamap_async.limits import ITEM_SIZE_BYTES
 from dynamap_async.simulated import legacy
-from dynamap_async.simulated.errors import invalid, invalid_value
+from dynamap_async.simulated.errors import Refused, invalid, invalid_value
 from dynamap_async.simulated.expressions.conditions import Condition, read_condition
 from dynamap_async.simulated.expressions.paths import Path
 from dynamap_async.simulated.expressions.reader import Placeholders
@@ -19,6 +19,7 @@ from dynamap_async.simulated.expressions.updates import Update, read_update
 from dynamap_async.simulated.keys import admit_index_keys, position_of_item, position_of_key
 from dynamap_async.simulated.store import Position, Table
 from dynamap_async.simulated.values import Item, Value, admit_item
+from dynamap_async.units import write_half_units
 
 Find: TypeAlias = Callable[[str], Table]
 """Return the table of a name, which may be an ARN; raise if there is none."""
@@ -73,6 +74,19 @@ class ItemWrite:
             raise invalid(_TOO_LARGE_UPDATE)
         admit_index_keys(self.table.indexes.values(), item)
         return item, size
+
+    def halves_in_vain(self, *, transactional: bool = False) -> int:
+        """Return the halves of units that it takes where its condition fails: those of the larger item.
+
+        Args:
+            transactional: it is part of a transaction.
+        """
+        entry = self.table.entries.get(self.position)
+        try:
+            _item, size = self.new_item(self.old_item)
+        except Refused:  # there would be no such item
+            size = 0
+        return write_half_units(size, entry.size if entry else 0, transactional=transactional)
 
     @property
     def changed_paths(self) -> list[Path]:

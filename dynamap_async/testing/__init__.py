@@ -6,7 +6,7 @@ made of it are in ``dynamap_async.pytest_plugin``, which pytest finds by itself.
 ``dynamap_async.testing.slow_tables``.
 """
 
-from dynamap_async.simulated import StreamCalls, StreamShards
+from dynamap_async.simulated import Capacity, Refusal, StreamCalls, StreamShards
 from dynamap_async.testing.choice import find_engine
 from dynamap_async.testing.clock import FrozenClock
 from dynamap_async.testing.engine import Engine
@@ -18,11 +18,13 @@ from dynamap_async.testing.seeding import read_items, seed
 from dynamap_async.testing.virtual_clock import VirtualClockLoop
 
 __all__ = [
+    "Capacity",
     "Engine",
     "FrozenClock",
     "LocalEngine",
     "MotoEngine",
     "NativeEngine",
+    "Refusal",
     "RequestLog",
     "StreamCalls",
     "StreamShards",

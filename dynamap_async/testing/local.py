@@ -13,6 +13,8 @@ from dynamap_async.session import Session
 from dynamap_async.simulated import (
     LONGEST_EXPIRY_SECONDS,
     SEED,
+    Capacity,
+    Refusal,
     Server,
     SimulatedDynamoDB,
     Snapshot,
@@ -104,10 +106,11 @@ class LocalEngine(Engine):
             stored: each sees what was there at a moment of its own, which is drawn. None lets them see it at once.
         expire: whether items are deleted some time after their time to live has passed: within two days, or within so
             many seconds. The time is drawn for each item; it is deleted when somebody asks the engine after it.
+        capacity: what tables and indexes have: what is beyond is refused; None to refuse nothing for want of units.
 
     Raises:
         ConfigurationError: the port, the clock, the seed, the path, the lag or the time of expiry is none, or a value
-            of ``streams`` cannot be.
+            of ``streams`` or ``capacity`` cannot be.
 
     Example:
         >>> with LocalEngine() as engine:
@@ -126,6 +129,7 @@ class LocalEngine(Engine):
         streams: StreamShards | None = None,
         lag: float | None = None,
         expire: bool | float = False,
+        capacity: Capacity | None = None,
     ) -> None:
         """Describe the engine; it is started when it is entered.
 
@@ -138,6 +142,7 @@ class LocalEngine(Engine):
             streams: how streams are cut into shards.
             lag: seconds, 0 or more.
             expire: True or False, or seconds.
+            capacity: what tables and indexes have, such as ``Capacity()``.
         """
         super().__init__(models=models, port=port)
         if clock is not None and not callable(clock):
@@ -146,7 +151,10 @@ class LocalEngine(Engine):
             raise ConfigurationError(f"seed={seed!r} is not a whole number; leave it out, or write seed=1")
         if streams is not None and (fault := streams.fault()) is not None:
             raise ConfigurationError(f"streams=StreamShards(...): {fault}; leave it out for what DynamoDB does")
+        if capacity is not None and (fault := capacity.fault()) is not None:
+            raise ConfigurationError(f"capacity=Capacity(...): {fault}; leave it out for what DynamoDB has")
         self._streams: Final = streams
+        self._capacity: Final = capacity
         self._clock: Final = EngineClock(clock)
         self._seed: Final = seed
         self._data: Final = None if data is None else DataFile(data)
@@ -193,6 +201,16 @@ class LocalEngine(Engine):
             **others,
         }
         return Session(**arguments)
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """What was refused for want of capacity: the last 10,000 times, oldest first. Empty without ``capacity=``.
+
+        Raises:
+            ConfigurationError: the engine is not running.
+        """
+        throttle = self._running_service.throttle
+        return [] if throttle is None else list(throttle.refusals)
 
     def reset(self) -> None:
         """Forget all tables of this engine. Sessions stay usable."""
@@ -301,7 +319,13 @@ class LocalEngine(Engine):
 
     def _start(self) -> None:
         service = SimulatedDynamoDB(
-            self._clock, REGION, seed=self._seed, shards=self._streams, lag=self._lag, expire=self._expire
+            self._clock,
+            REGION,
+            seed=self._seed,
+            shards=self._streams,
+            lag=self._lag,
+            expire=self._expire,
+            capacity=self._capacity,
         )
         if self._data is not None:
             self._data.load(service.read)

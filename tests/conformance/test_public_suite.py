@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from dynamap_async.testing import LocalEngine
+from dynamap_async.testing import Capacity, LocalEngine
 
 VARIABLE = "DYNAMAP_CONFORMANCE"
 DIFFERENCES = Path(__file__).with_name("differences.txt")
 TESTS = 601
 
 
-@pytest.mark.parametrize("mode", [{}, {"lag": 0, "expire": True}], ids=str)
+@pytest.mark.parametrize(
+    "mode", [{}, {"lag": 0, "expire": True}, {"capacity": Capacity(units=1_000_000)}], ids=["plain", "late", "ample"]
+)
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} names no folder with the public suite")
 def test_the_public_suite_passes_but_for_what_is_listed(tmp_path, mode):
     report = tmp_path / "report.json"

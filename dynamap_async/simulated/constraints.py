@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 from dynamap_async.simulated.errors import Refused, invalid
@@ -115,8 +116,9 @@ def mapping(each: Check = anything) -> Check:
         if value.__class__ is not dict:
             raise wrong_json(value, "Map")
         members: dict[str, Any] = value
-        for name, element in members.items():
-            each(element, f"{path}.{name}.member", found)
+        if each is not anything:
+            for name, element in members.items():
+                each(element, f"{path}.{name}.member", found)
 
     return check
 
@@ -160,5 +162,6 @@ class Structure:
             raise invalid(f"{len(found)} validation {errors} detected: {'; '.join(found)}")
 
 
+@cache
 def _small(name: str) -> str:
     return name[0].lower() + name[1:]

@@ -159,8 +159,7 @@ def _refuse_new_values(body: dict[str, Any]) -> None:
 
 
 def _write(service: Service, body: dict[str, Any], write: ItemWrite) -> dict[str, Any]:
-    # A put without a condition does not look at what is there.
-    old = write.old_item if write.item is None or write.condition is not None else None
+    old = write.old_item if write.looks else None
     if not write.is_allowed(old):
         members = {"Item": old} if write.returns_on_failure and old is not None else {}
         service.charge_in_vain(write)

@@ -8,8 +8,10 @@ from typing import Any
 from dynamap_async.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
 from dynamap_async.simulated.store import Index, Part, Place, Position, Table
-from dynamap_async.simulated.values import Item, Value, admit, key_bytes
+from dynamap_async.simulated.values import Item, Value, admit
 
+_SHORT_BYTES = min(PARTITION_KEY_BYTES, SORT_KEY_BYTES)
+"""A key of no more has no part that is too long."""
 _MISMATCH = "The provided key element does not match the schema"
 _EMPTY = {
     "S": "The AttributeValue for a key attribute cannot contain an empty string value.",
@@ -18,8 +20,7 @@ _EMPTY = {
 
 
 def _is_empty(value: Value) -> str | None:
-    [(tag, content)] = value.items()
-    return tag if content == "" and tag in _EMPTY else None
+    return next((tag for tag in _EMPTY if value.get(tag) == ""), None)
 
 
 def refuse_empty(name: str, value: Value) -> None:
@@ -45,15 +46,19 @@ def position_of_key(place: Place, key: Any) -> Position:
     given: Item = key
     if len(given) != len(place.parts):
         raise invalid(_MISMATCH)
+    size = 0
     for part in place.parts:
         value = given.get(part.name)
         if value is None:
             raise invalid(_MISMATCH)
-        admit(value)
+        own = admit(value)
         if part.type not in value:
             raise invalid(_MISMATCH)
-        refuse_empty(part.name, value)
-    _sizes(place, given)
+        if not own:
+            refuse_empty(part.name, value)
+        size += own
+    if size > _SHORT_BYTES:
+        _sizes(place, given)
     return place.position(given)
 
 
@@ -67,6 +72,7 @@ def position_of_item(table: Table, item: Item) -> Position:
     Raises:
         Refused: it has not this table's key.
     """
+    size = 0
     for part in table.parts:
         value = item.get(part.name)
         if value is None:
@@ -74,30 +80,24 @@ def position_of_item(table: Table, item: Item) -> Position:
         if part.type not in value:
             [actual] = value
             raise invalid_value(f"Type mismatch for key {part.name} expected: {part.type} actual: {actual}")
-        refuse_empty(part.name, value)
-    _sizes(table, item)
+        own = admit(value)
+        if not own:
+            refuse_empty(part.name, value)
+        size += own
+    if size > _SHORT_BYTES:
+        _sizes(table, item)
     return table.position(item)
 
 
 def _sizes(place: Place, item: Item) -> None:
-    if _long(place.hash, item, PARTITION_KEY_BYTES):
+    if _size(place.hash, item) > PARTITION_KEY_BYTES:
         raise invalid_value(f"Size of hashkey has exceeded the maximum size limit of{PARTITION_KEY_BYTES} bytes")
-    if _long(place.range, item, SORT_KEY_BYTES):
+    if _size(place.range, item) > SORT_KEY_BYTES:
         raise invalid_value(f"Aggregated size of all range keys has exceeded the size limit of {SORT_KEY_BYTES} bytes")
 
 
-def _long(parts: Iterable[Part], item: Item, most: int) -> bool:
-    size = 0
-    for part in parts:
-        value = item[part.name]
-        if part.type == "S":
-            text = value["S"]
-            if len(text) * 4 <= most:  # as most are
-                continue
-            size += len(text.encode())
-        elif part.type == "B":
-            size += len(key_bytes(value))
-    return size > most
+def _size(parts: Iterable[Part], item: Item) -> int:
+    return sum([admit(item[part.name]) for part in parts if part.type != "N"])
 
 
 def admit_index_keys(indexes: Iterable[Index], item: Item) -> None:

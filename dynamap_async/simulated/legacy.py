@@ -53,6 +53,7 @@ OLDER = (
     "KeyConditions",
     "ConditionalOperator",
 )
+_OLDER = frozenset(OLDER)
 
 
 def refuse_mixture(body: Mapping[str, Any]) -> None:
@@ -61,11 +62,11 @@ def refuse_mixture(body: Mapping[str, Any]) -> None:
     Raises:
         Refused: it has both.
     """
-    older = [name for name in OLDER if body.get(name) is not None]
-    if not older:
+    if _OLDER.isdisjoint(body):
         return
+    older = [name for name in OLDER if body.get(name) is not None]
     newer = [name for name in EXPRESSIONS if body.get(name) is not None]
-    if newer:
+    if older and newer:
         raise invalid(
             "Can not use both expression and non-expression parameters in the same request: "
             f"Non-expression parameters: {{{', '.join(older)}}} Expression parameters: {{{', '.join(newer)}}}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
 
 from dynamap_async.simulated.errors import Refused, invalid
 
@@ -98,6 +99,17 @@ def size(text: str) -> int:
     negative, digits, first = _parts(text)
     before = min(len(digits), max(0, first + 1))
     return 1 + -(-before // 2) + -(-(len(digits) - before) // 2) + negative
+
+
+@lru_cache(4096)
+def weighed(text: str) -> tuple[str, int]:
+    """Return a number in its one spelling, and its size.
+
+    Raises:
+        Refused: as for ``canonical``.
+    """
+    spelled = canonical(text)
+    return spelled, size(spelled)
 
 
 def compared(text: str) -> Decimal:

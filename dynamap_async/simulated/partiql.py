@@ -698,7 +698,7 @@ def execute_statement(service: Service, body: dict[str, Any]) -> dict[str, Any]:
         done = _changed(service, statement, body)
     texts, table, charge = done
     return {
-        "Items": wire.listed(texts),
+        "Items": tuple(texts),
         "NextToken": None if ended is None else b64encode(wire.write([identity, ended.hex()])).decode(),
         "ConsumedCapacity": meters.consumed(body.get("ReturnConsumedCapacity"), table, charge),
     }
@@ -739,7 +739,7 @@ def batch_execute_statement(service: Service, body: dict[str, Any]) -> dict[str,
         charges[table.name] = charges.get(table.name, Charge()) + charge
         responses.append(wire.answer({"TableName": table.name, "Item": texts[0] if texts else None}))
     return {
-        "Responses": wire.listed(responses),
+        "Responses": tuple(responses),
         "ConsumedCapacity": _capacities(service, body, charges),
     }
 
@@ -815,4 +815,4 @@ def _read_together(service: Service, body: dict[str, Any], statements: list[_Sta
         wanted.append((table, position, charge, None))
         responses.append(wire.answer({"Item": None if entry is None else _cut(statement)(entry)}))
     take_together(service, "Read", wanted)
-    return {"Responses": wire.listed(responses), "ConsumedCapacity": _capacities(service, body, charges, "Read")}
+    return {"Responses": tuple(responses), "ConsumedCapacity": _capacities(service, body, charges, "Read")}

@@ -219,13 +219,15 @@ def query(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     return _page(service, asked, keys.between(low, high) if forward else keys.backwards(low, high), low)
 
 
+_OTHERS: dict[type, str] = {Not: "NOT", In: "IN", Both: "OR", Contains: "contains", HasType: "attribute_type"}
+
+
 def _terms(condition: Condition) -> Iterator[Condition]:
     if isinstance(condition, Both) and condition.word == "AND":
         yield from _terms(condition.left)
         yield from _terms(condition.right)
         return
-    others: dict[type, str] = {Not: "NOT", In: "IN", Both: "OR", Contains: "contains", HasType: "attribute_type"}
-    wrong = others.get(type(condition))
+    wrong = _OTHERS.get(type(condition))
     if isinstance(condition, Exists):
         wrong = "attribute_exists" if condition.wanted else "attribute_not_exists"
     elif isinstance(condition, Comparison) and condition.sign == "<>":
@@ -419,7 +421,7 @@ def _page(service: Service, asked: _Asked, positions: Iterator[Position], begin:
     if service.throttle is not None:
         service.throttle.end_page(asked.table, index, begin, charge)
     return {
-        "Items": None if texts is None else wire.listed(texts),
+        "Items": None if texts is None else tuple(texts),
         "Count": len(found.entries),
         "ScannedCount": found.looked_at,
         "LastEvaluatedKey": None if found.ended is None else _last_key(asked, asked.place.entries[found.ended].item),

@@ -57,12 +57,12 @@ class Entry:
 
 
 def _escaped(text: bytes) -> bytes:
-    return text.replace(b"\0", b"\0\xff") if b"\0" in text else text
+    return text.replace(b"\0", b"\0\xff")
 
 
 def _ended(text: bytes) -> bytes:
     """Return bytes of which none is the beginning of another, and that sort as those that are given."""
-    return _escaped(text) + b"\0\1"
+    return text.replace(b"\0", b"\0\xff") + b"\0\1"
 
 
 def after(prefix: bytes) -> bytes | None:
@@ -82,11 +82,11 @@ class Place:
     bytes: int = 0
     supply: Supply | None = None
     """What it may take, if the engine refuses what is beyond."""
+    parts: tuple[Part, ...] = ()
+    """The attributes of its key."""
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The attributes of its key."""
-        return self.hash + self.range
+    def __post_init__(self) -> None:
+        self.parts = self.hash + self.range
 
     def partition(self, values: list[Value]) -> Position:
         """Return what the positions of all items of one partition key begin with.
@@ -94,13 +94,13 @@ class Place:
         Args:
             values: those of the attributes of the partition key.
         """
-        text = b"".join(_ended(key_bytes(value)) for value in values)
+        text = b"".join([_ended(key_bytes(value)) for value in values])
         return blake2b(text, digest_size=8).digest() + text
 
     def position(self, item: Item) -> Position:
         """Return where an item with this key stands. A key alone will do."""
-        parts = b"".join(_ended(key_bytes(item[part.name])) for part in self.range)
-        return self.partition([item[part.name] for part in self.hash]) + parts
+        parts = [_ended(key_bytes(item[part.name])) for part in self.range]
+        return self.partition([item[part.name] for part in self.hash]) + b"".join(parts)
 
     def add(self, position: Position, entry: Entry) -> None:
         """Store an entry at a position, which may be taken."""

@@ -169,6 +169,6 @@ def get_records(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     end = at + len(texts)
     is_over = shard.closed is not None and end >= shard.end
     return {
-        "Records": wire.listed(texts),
+        "Records": tuple(texts),
         "NextShardIterator": None if is_over else _iterator(service, stream, shard, end, reader),
     }

@@ -98,7 +98,7 @@ def _reason(refused: Refused) -> dict[str, Any]:
 def transact_write_items(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out TransactWriteItems: all of its actions or none."""
     token = body.get("ClientRequestToken")
-    asked = wire.write(body["TransactItems"]).decode()
+    asked = wire.write(body["TransactItems"]).decode() if token is not None else ""
     if token is not None and (done := service.remembered(token, asked)):
         read_again(service, done)
         return _capacity(service, body, done)
@@ -193,7 +193,7 @@ def carry_out(service: Service, prepared: list[ItemWrite | Refused]) -> Done:
         if isinstance(write, Refused):
             reasons.append(_reason(write))
             continue
-        old = write.old_item
+        old = write.old_item if write.looks else None
         if not write.is_allowed(old):
             if service.throttle is not None:
                 in_vain = Charge(table_halves=write.halves_in_vain(transactional=True))
@@ -290,4 +290,4 @@ def transact_get_items(service: Service, body: dict[str, Any]) -> dict[str, Any]
     take_together(service, "Read", wanted)
     asked = body.get("ReturnConsumedCapacity")
     capacity = [meters.consumed(asked, service.table(name), charge, kind="Read") for name, charge in charges.items()]
-    return {"Responses": wire.listed(texts), "ConsumedCapacity": None if capacity[0] is None else capacity}
+    return {"Responses": tuple(texts), "ConsumedCapacity": None if capacity[0] is None else capacity}

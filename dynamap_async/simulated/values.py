@@ -63,9 +63,14 @@ def admit_item(item: Item) -> int:
     Raises:
         Refused: a value is none.
     """
+    return _members(item, 1)
+
+
+def _members(members: dict[str, Any], level: int) -> int:
+    """Return the size of attributes, or of the members of a map, at a level."""
     size = 0
-    for name, value in item.items():
-        size += (len(name) if name.isascii() else len(name.encode())) + admit(value)
+    for name, value in members.items():
+        size += (len(name) if name.isascii() else len(name.encode())) + admit(value, level)
     return size
 
 
@@ -84,19 +89,16 @@ def admit(value: Any, level: int = 1) -> int:
     tagged: Value = value
     if len(tagged) != 1:
         raise _not_one(tagged)
-    [(tag, content)] = tagged.items()
-    if tag == "S":
-        if type(content) is not str:
-            raise wrong_json(content, "String")
-        return len(content) if content.isascii() else len(content.encode())
-    weigh = _WEIGH.get(tag)
-    if weigh is None:
-        raise invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
-    return weigh(tagged, content, level)
+    for tag, content in tagged.items():
+        if tag == "S" and content.__class__ is str:
+            return len(content) if content.isascii() else len(content.encode())
+        if tag in _WEIGH:
+            return _WEIGH[tag](tagged, content, level)
+    raise invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
 
 
 def _not_one(value: Value) -> Refused:
-    known = [tag for tag in value if tag == "S" or tag in _WEIGH]
+    known = [tag for tag in value if tag in _WEIGH]
     if not known:
         return invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
     return invalid(
@@ -104,12 +106,17 @@ def _not_one(value: Value) -> Refused:
     )
 
 
+def _text(_value: Value, content: Any, _level: int) -> int:
+    if type(content) is not str:
+        raise wrong_json(content, "String")
+    return text_size(content)
+
+
 def _number(value: Value, content: Any, _level: int) -> int:
     if type(content) is not str:
         raise wrong_json(content, "String")
-    text = numbers.canonical(content)
-    value["N"] = text
-    return numbers.size(text)
+    value["N"], size = numbers.weighed(content)
+    return size
 
 
 def _binary(_value: Value, content: Any, _level: int) -> int:
@@ -140,20 +147,17 @@ def _list(_value: Value, content: Any, level: int) -> int:
     if content.__class__ is not list:
         raise wrong_json(content, "List")
     elements: list[Any] = content
-    size, below = 3, _deeper(level) if elements else level
+    size, below = 3 + len(elements), _deeper(level) if elements else level
     for each in elements:
-        size += 1 + admit(each, below)
+        size += admit(each, below)
     return size
 
 
 def _map(_value: Value, content: Any, level: int) -> int:
     if content.__class__ is not dict:
         raise wrong_json(content, "Map")
-    attributes: dict[str, Any] = content
-    size, below = 3, _deeper(level) if attributes else level
-    for name, each in attributes.items():
-        size += 1 + text_size(name) + admit(each, below)
-    return size
+    members: dict[str, Any] = content
+    return 3 + len(members) + _members(members, _deeper(level)) if members else 3
 
 
 def _set(value: Value, content: Any, _level: int) -> int:
@@ -170,8 +174,9 @@ def _set(value: Value, content: Any, _level: int) -> int:
             raise wrong_json(each, "Blob" if tag == "BS" else "String")
     members: list[Any] = given
     if tag == "NS":
-        value["NS"] = members = [numbers.canonical(each) for each in given]
-        size = sum(map(numbers.size, members))
+        weighed = [numbers.weighed(each) for each in given]
+        value["NS"] = members = [text for text, _size in weighed]
+        size = sum(each for _text, each in weighed)
     elif tag == "BS":
         members = [bytes_of(each) for each in given]
         size = sum(map(len, members))
@@ -185,6 +190,7 @@ def _set(value: Value, content: Any, _level: int) -> int:
 
 
 _WEIGH: dict[str, Callable[[Value, Any, int], int]] = {
+    "S": _text,
     "N": _number,
     "B": _binary,
     "BOOL": _bool,

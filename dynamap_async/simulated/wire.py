@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from orjson import dumps
 from pydantic_core import from_json, to_json
 
 from dynamap_async.simulated.errors import Refused
@@ -24,7 +25,10 @@ def read(text: bytes) -> Any:
 
 def write(value: object) -> bytes:
     """Return the JSON text of a value."""
-    return to_json(value)
+    try:
+        return dumps(value)
+    except TypeError:  # a request may have whole numbers of more than 64 bits
+        return to_json(value)
 
 
 def listed(texts: Iterable[bytes]) -> bytes:
@@ -36,11 +40,15 @@ def answer(members: dict[str, Any]) -> bytes:
     """Return the JSON text of an answer.
 
     Args:
-        members: name -> value; None leaves a member out, and bytes are JSON texts already.
+        members: name -> value; None leaves a member out, bytes are JSON texts already, and a tuple has those of the
+            elements of a list.
     """
-    parts = [
-        b'"%s":%s' % (name.encode(), value if type(value) is bytes else to_json(value))
-        for name, value in members.items()
-        if value is not None
-    ]
-    return b"{" + b",".join(parts) + b"}"
+    parts = list[bytes]()
+    for name, value in members.items():
+        if value is not None:
+            parts.append(b'%s"%s":' % (b"," if parts else b"{", name.encode()))
+            if type(value) is tuple:
+                parts += b"[", b",".join(value), b"]"
+            else:
+                parts.append(value if type(value) is bytes else write(value))
+    return b"".join(parts) + b"}" if parts else b"{}"

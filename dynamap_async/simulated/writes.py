@@ -5,7 +5,7 @@ Single writes, batches, transactions and statements all are made of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -45,6 +45,11 @@ class ItemWrite:
     returns_on_failure: bool = False
 
     @property
+    def looks(self) -> bool:
+        """Whether it looks at the item that is there."""
+        return self.condition is not None or self.update is not None
+
+    @property
     def old_item(self) -> Item | None:
         """The item that is there."""
         entry = self.table.entries.get(self.position)
@@ -67,9 +72,11 @@ class ItemWrite:
             return self.item, self.size
         if self.update is None:
             return None, 0
-        item = old if old is not None else dict(self.key)
+        item = dict(self.key) if old is None else old
+        names = {str(path[0]) for path in self.update.paths}
+        others = admit_item(item) if old is None else self.table.entries[self.position].size - _size(item, names)
         self.update.apply(item, self.values)
-        size = admit_item(item)
+        size = others + _size(item, names)
         if size > ITEM_SIZE_BYTES:
             raise invalid(_TOO_LARGE_UPDATE)
         admit_index_keys(self.table.indexes.values(), item)
@@ -92,6 +99,10 @@ class ItemWrite:
     def changed_paths(self) -> list[Path]:
         """What an update names."""
         return self.update.paths if self.update else []
+
+
+def _size(item: Item, names: Iterable[str]) -> int:
+    return admit_item({name: item[name] for name in names if name in item})
 
 
 def _condition(body: dict[str, Any], known: Placeholders, values: dict[str, Value]) -> Condition | None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dynamap_async.simulated import SimulatedDynamoDB, numbers
 from dynamap_async.simulated.blocks import SortedKeys
 from dynamap_async.simulated.store import exact, prefix_bounds
+from dynamap_async.simulated.values import admit_item
 
 KEYS = st.binary(min_size=1, max_size=3)
 DIGITS = st.integers(-(10**38) + 1, 10**38 - 1)
@@ -182,6 +183,14 @@ def test_an_index_has_exactly_the_items_that_have_its_keys(writes):
             if needed <= item.keys()
         ]
         assert sorted(found, key=str) == sorted(expected, key=str)
+
+
+@given(WRITES)
+def test_a_table_weighs_what_its_items_weigh_whatever_wrote_them(writes):
+    service = with_table()
+    for operation, body in writes:
+        asked(service, operation, **body)
+    assert service.size() == sum(map(admit_item, items_of(service)))
 
 
 @given(WRITES, WRITES, WRITES)

@@ -15,6 +15,8 @@ LONGEST = 4096
 _TOKEN: Final = re.compile(r"\s*(?:([A-Za-z_][A-Za-z0-9_]*|[#:][A-Za-z0-9_]+|\d+|<>|<=|>=|[-=<>(),.\[\]+])|(\S))")
 END = "<EOF>"
 _PROJECTION = "ProjectionExpression"
+_NAME: Final = re.compile(r"#[A-Za-z0-9_]+")
+_VALUE: Final = re.compile(r":[A-Za-z0-9_]+")
 
 
 class Reader:
@@ -192,7 +194,7 @@ def _admit_names(names: Mapping[str, str], given: list[str]) -> None:
     if not names:
         raise invalid("ExpressionAttributeNames must not be empty")
     for name in names:
-        if not re.fullmatch(r"#[A-Za-z0-9_]+", name):
+        if not _NAME.fullmatch(name):
             raise invalid(f'ExpressionAttributeNames contains invalid key: Syntax error; key: "{name}"')
 
 
@@ -203,7 +205,7 @@ def _admit_values(values: Mapping[str, Value], given: list[str], takers: list[st
     if not values:
         raise invalid("ExpressionAttributeValues must not be empty")
     for name, value in values.items():
-        if not re.fullmatch(r":[A-Za-z0-9_]+", name):
+        if not _VALUE.fullmatch(name):
             raise invalid(f'ExpressionAttributeValues contains invalid key: Syntax error; key: "{name}"')
         try:
             admit(value)

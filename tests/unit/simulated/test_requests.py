@@ -82,6 +82,26 @@ def test_thirty_two_levels_are_stored_and_no_more(service):
     assert put(service, {"pk": {"S": "a"}, "x": {"L": [value]}})[0] == 400
 
 
+def test_sort_keys_of_several_attributes_are_weighed_together(service):
+    key = [{"AttributeName": "pk", "KeyType": "HASH"}, *({"AttributeName": n, "KeyType": "RANGE"} for n in "abcd")]
+    index = {"IndexName": "by-all", "KeySchema": key, "Projection": {"ProjectionType": "ALL"}}
+    types = [{"AttributeName": each["AttributeName"], "AttributeType": "S"} for each in key]
+    changes = [{"Create": index}]
+    body = {"TableName": "things", "AttributeDefinitions": types, "GlobalSecondaryIndexUpdates": changes}
+    assert service.execute("UpdateTable", json.dumps(body).encode())[0] == 200
+    item = {"pk": {"S": "a"}} | {name: {"S": "é" * 128} for name in "abcd"}
+    assert put(service, item)[0] == 200
+    code, message = refusal(service, "PutItem", TableName="things", Item=item | {"d": {"S": "é" * 129}})
+    assert (code, "Aggregated size of all range keys has exceeded" in message) == ("ValidationException", True)
+
+
+def test_a_whole_number_of_more_than_64_bits_is_taken_as_it_is(service):
+    most = {"MaxReadRequestUnits": 2**70}
+    body = {"TableName": "things", "OnDemandThroughput": most}
+    status, answer = service.execute("UpdateTable", json.dumps(body).encode())
+    assert (status, json.loads(answer)["TableDescription"]["OnDemandThroughput"]) == (200, most)
+
+
 def test_an_update_sees_the_item_as_it_was(service):
     put(service, {"pk": {"S": "a"}, "l": {"L": [{"N": "0"}, {"N": "1"}, {"N": "2"}]}, "x": {"N": "1"}, "y": {"N": "2"}})
     body = {

@@ -21,7 +21,7 @@ from dynamap_async.operations.write import (
     checked_returns,
     old_item,
 )
-from dynamap_async.operations.write_options import WriteOptions, check_options
+from dynamap_async.operations.write_options import OPTIONS, WriteOptions, unknown_options
 from dynamap_async.planning import Context, check_written_by_key
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body, WireKey
@@ -99,8 +99,8 @@ class Delete(WholeItemWrite[R], Generic[R]):
             ExpressionError: the condition is not about this model.
             TypeError: there is no such option.
         """
-        if options:
-            check_options("delete", target, options, "returning", by_key=True)
+        if not options.keys() <= OPTIONS:
+            raise unknown_options("delete", target, options, "returning", by_key=True)
         values = tuple(value for value in (partition, sort) if value is not None)
         # Never by the truth of the instance: an empty cart, which has a length of its own, is false.
         self._item = target if isinstance(target, Model) else None

@@ -37,7 +37,7 @@ from dynamap_async.operations.write import (
     refused_as_new,
 )
 from dynamap_async.operations.write_ids import write_id_in
-from dynamap_async.operations.write_options import WriteOptions, check_options
+from dynamap_async.operations.write_options import OPTIONS, WriteOptions, unknown_options
 from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem, WireKey
@@ -94,8 +94,8 @@ class Put(WholeItemWrite[R], Generic[M, R]):
             ExpressionError: the condition is not about this model.
             TypeError: there is no such option.
         """
-        if options:
-            check_options("put", item, options, "returning")
+        if not options.keys() <= OPTIONS:
+            raise unknown_options("put", item, options, "returning")
         self._item: M = item
         model: type[M] = type(self._item)
         self._number: dict[str, int] = {}
@@ -313,7 +313,8 @@ class Create(Put[M, M], Generic[M]):
             OperationError: it is not an instance of a model.
             ExpressionError: the condition is not about this model.
         """
-        check_options("create", item, options)
+        if not options.keys() <= OPTIONS:
+            raise unknown_options("create", item, options)
         super().__init__(item, **options)
 
     def before(self) -> None:

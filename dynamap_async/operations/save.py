@@ -53,7 +53,7 @@ from dynamap_async.operations.write import (
     write_request,
 )
 from dynamap_async.operations.write_ids import write_id_in
-from dynamap_async.operations.write_options import WriteOptions, check_options
+from dynamap_async.operations.write_options import OPTIONS, WriteOptions, unknown_options
 from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
@@ -343,7 +343,8 @@ class Replace(Put[M, M], Generic[M]):
             OperationError: it is not an instance of a model, or the model accepts items of later versions.
             ExpressionError: the condition is not about this model.
         """
-        check_options("replace", item, options)
+        if not options.keys() <= OPTIONS:
+            raise unknown_options("replace", item, options)
         super().__init__(item, **options)
         upgrades = self._definition.items.upgrades
         if upgrades is not None and upgrades.accepts_later:

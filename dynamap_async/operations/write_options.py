@@ -26,11 +26,12 @@ class WriteOptions(TypedDict, total=False):
 
 
 _OPTIONS: Final = tuple(WriteOptions.__annotations__)
-_KNOWN: Final = frozenset(_OPTIONS)
+OPTIONS: Final = frozenset(_OPTIONS)
+"""Their names. A caller compares them itself: most writes have no others, and then need no call to learn it."""
 
 
-def check_options(call: str, subject: Any, given: Mapping[str, Any], *others: str, by_key: bool = False) -> None:
-    """Refuse what is no option of a write; checkers do so too.
+def unknown_options(call: str, subject: Any, given: Mapping[str, Any], *others: str, by_key: bool = False) -> TypeError:
+    """Return the error of a write that was given something else than its options; checkers refuse it too.
 
     Args:
         call: what was called, for the message.
@@ -38,9 +39,5 @@ def check_options(call: str, subject: Any, given: Mapping[str, Any], *others: st
         given: the options.
         others: what else it takes.
         by_key: whether the subject may be a model, with values of its key behind it.
-
-    Raises:
-        TypeError: there is no such option.
     """
-    if not given.keys() <= _KNOWN:
-        raise (no_key_keywords if by_key else no_item_keywords)(call, subject, given, (*_OPTIONS, *others))
+    return (no_key_keywords if by_key else no_item_keywords)(call, subject, given, (*_OPTIONS, *others))

@@ -28,7 +28,7 @@ from dynamap_async.operations import (
 )
 from dynamap_async.operations.keywords import MISSING, makes_optional, no_key_keywords
 from dynamap_async.operations.transactions import check_action
-from dynamap_async.operations.write_options import WriteOptions, check_options
+from dynamap_async.operations.write_options import OPTIONS, WriteOptions, unknown_options
 from dynamap_async.session.runner import Runner
 
 M = TypeVar("M")
@@ -145,7 +145,8 @@ class Transaction(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        check_options("put", item, options)
+        if not options.keys() <= OPTIONS:
+            raise unknown_options("put", item, options)
         return self._take(Put(item, **options))
 
     def create(self, item: Model, /, *, where: Condition | None = None, **fields: Never) -> None:
@@ -248,7 +249,8 @@ class Transaction(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        check_options("delete", target, options, by_key=True)
+        if not options.keys() <= OPTIONS:
+            raise unknown_options("delete", target, options, by_key=True)
         return self._take(Delete(target, *key, **options))
 
     @overload

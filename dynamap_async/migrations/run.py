@@ -8,6 +8,7 @@ from typing import Final, Generic, Self, TypeVar
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import CursorError, OperationError
+from dynamap_async.errors.habits import IteratedByAsyncFor
 from dynamap_async.expressions import Condition
 from dynamap_async.migrations.record import ScanPlace
 from dynamap_async.models import Model
@@ -121,7 +122,7 @@ class _Origin:
     places: ScanPlaces
 
 
-class MigrationScan(Generic[M]):
+class MigrationScan(IteratedByAsyncFor, Generic[M]):
     """A scan of a migration, for ``async for``; each method returns another one. See ``Migration.scan``."""
 
     def __init__(self, origin: _Origin, scan: BoundScan[M], *, segments: int) -> None:

@@ -17,6 +17,7 @@ from dynamap_async.errors import (
     OperationError,
     ServiceError,
 )
+from dynamap_async.errors.habits import IteratedByAsyncFor
 from dynamap_async.executor import BoundCoroutine, Executor, Pages
 from dynamap_async.models import AfterRead, Model
 from dynamap_async.operations import Statement, Statements
@@ -31,7 +32,7 @@ from dynamap_async.wire import WireItem, WireKey
 ItemT = TypeVar("ItemT", default=dict[str, Any])
 
 
-class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
+class BoundStatement(IteratedByAsyncFor, BoundCoroutine[list[ItemT]], Generic[ItemT]):
     """A statement that belongs to a session.
 
     Awaiting it gives a list of all that it brings back; ``async for`` streams it with one page fetched ahead. It is a

@@ -31,6 +31,7 @@ from dynamap_async.errors import (
     TransactionCanceledError,
     TransportError,
 )
+from dynamap_async.errors.habits import IteratedByAsyncFor
 from dynamap_async.executor import BoundCoroutine, gather_all, paying
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.operations import Find
@@ -120,7 +121,7 @@ class UpgradeReport:
         return f"{self.model} to version {self.version}: {self.seen:,} seen, {self.behind:,} behind, {done}{left}"
 
 
-class UpgradePass(BoundCoroutine[UpgradeReport]):
+class UpgradePass(IteratedByAsyncFor, BoundCoroutine[UpgradeReport]):
     """A pass over all stored items of a model that brings older ones to the present version; ``session.upgrade``.
 
     Await it for the report, or iterate over it: ``async for report in session.upgrade(Customer)`` gives a report after

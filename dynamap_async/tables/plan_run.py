@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Self, TypeAlias
 
 from dynamap_async.errors import SessionStateError
+from dynamap_async.errors.habits import IteratedByAsyncFor
 from dynamap_async.executor import BoundCoroutine
 from dynamap_async.tables.applying import AppliedPlan, StepProgress, Watch
 from dynamap_async.turns import new_task
@@ -15,7 +16,7 @@ from dynamap_async.turns import new_task
 _CarryOut: TypeAlias = Callable[[Watch], Coroutine[Any, Any, AppliedPlan]]
 
 
-class PlanRun(BoundCoroutine[AppliedPlan]):
+class PlanRun(IteratedByAsyncFor, BoundCoroutine[AppliedPlan]):
     """The application of a plan; ``session.tables.apply`` returns it.
 
     Await it for what was done, or iterate over it: ``async for event in session.tables.apply(plan)`` gives each step

@@ -26,6 +26,12 @@ from dynamap_async import (
     template,
 )
 from dynamap_async.errors import OperationError
+from dynamap_async.migrations.run import MigrationScan
+from dynamap_async.session.bound_statement import BoundStatement
+from dynamap_async.session.bulk.result_stream import Answers
+from dynamap_async.session.stream import ItemStream
+from dynamap_async.session.upgrade_pass import UpgradePass
+from dynamap_async.tables.plan_run import PlanRun
 
 
 class Tweet(Model, table="tweets"):
@@ -385,3 +391,11 @@ def test_a_class_in_the_place_of_an_item_says_so(kind):
 def test_a_session_is_entered_with_async_with():
     with pytest.raises(TypeError, match="Session is entered with `async with`, not with `with`"), Session():
         pass
+
+
+@pytest.mark.parametrize("kind", [Answers, BoundStatement, ItemStream, MigrationScan, PlanRun, UpgradePass])
+def test_what_reads_over_the_network_is_iterated_over_with_async_for(kind):
+    reads = object.__new__(kind)  # the form of the loop is refused before anything is looked at
+
+    with pytest.raises(TypeError, match=f"{kind.__name__} reads over the network; write `async for item in ...`"):
+        list(reads)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         native_decoder,
         native_encoder,
     )
-    from dynamap_async.codec.nested import EMPTY_SET, OMISSIONS, Field, Nested, Omissions, nested_of, omit
+    from dynamap_async.codec.nested import EMPTY_SET, NULL, OMISSIONS, Field, Nested, Omissions, nested_of, omit
     from dynamap_async.codec.numbers import number_text, parse_number
     from dynamap_async.codec.plain import decode_any, encode_any, order_key, readable, readable_key
     from dynamap_async.codec.scalars import (
@@ -85,6 +85,7 @@ __all__ = [
     "EPOCH_MILLISECONDS",
     "EPOCH_SECONDS",
     "JSON_TEXT",
+    "NULL",
     "OMISSIONS",
     "STORED_NUMBER",
     "ZONELESS",
@@ -178,7 +179,7 @@ _HOMES: Final = {
     "instants": "ZONELESS instant_text parse_instant to_epoch_seconds",
     "map_keys": "MapKey map_key",
     "native_codec": "Members NativeDecode NativeEncode native_apart native_decoder native_encoder",
-    "nested": "EMPTY_SET OMISSIONS Field Nested Omissions nested_of omit",
+    "nested": "EMPTY_SET NULL OMISSIONS Field Nested Omissions nested_of omit",
     "numbers": "number_text parse_number",
     "plain": "decode_any encode_any order_key readable readable_key",
     "scalars": (

@@ -56,8 +56,8 @@ class Field(NamedTuple):
     getter: Callable[[Any], Any] | None = None
     """Takes the member out of the value; None takes the attribute ``name``. A LookupError leaves the member out."""
 
-    drops_empty: bool = False
-    """Whether an empty set is left out, because its absence reads back as one; else it is stored as an empty list."""
+    left_out: AttributeValue | None = None
+    """The stored form that is left out, because absence reads back as the same: NULL, or that of an empty set."""
 
 
 class Nested(Converter):
@@ -133,12 +133,12 @@ def nested_of(
     if in_dict and extras is None:
         encode = _of_dict(fields, accepts[0], encode)
     whole: Nested | None = None
-    dropped = [field.stored for field in fields if field.drops_empty]
-    if dropped:
-        encode = without_empty(encode, dropped)
+    left_out = {field.stored: field.left_out for field in fields if field.left_out is not None}
+    if left_out:
+        encode = _without(encode, left_out)
         whole = nested_of(
             label,
-            [field._replace(drops_empty=False) for field in fields],
+            [field._replace(left_out=None) for field in fields],
             accepts=accepts,
             extras=extras,
             build=build,
@@ -234,8 +234,8 @@ def _of_dict(
 
 
 def _part(field: Field) -> FieldEncoding:
-    encode = or_nothing(field.converter.encode) if field.drops_empty else None
-    return FieldEncoding(field.name, field.stored, field.converter, encode)
+    encode = _or_nothing(field.converter.encode) if field.left_out == EMPTY_SET else None
+    return FieldEncoding(field.name, field.stored, field.converter, encode, nullable=field.left_out == NULL)
 
 
 def _add_extras(
@@ -313,28 +313,32 @@ EMPTY_SET: Final[AttributeValue] = {"L": []}
 """What stands for an empty set where it is not left out. What is encoded gets one of its own, which may be changed."""
 
 
-def without_empty(
-    encode_all: Callable[[Any], AttributeValue], dropped: Sequence[str]
+NULL: Final[AttributeValue] = {"NULL": True}
+"""What stands for None where it is not left out."""
+
+
+def _without(
+    encode_all: Callable[[Any], AttributeValue], left_out: Mapping[str, AttributeValue]
 ) -> Callable[[Any], AttributeValue]:
-    """Return the encoder of a nested value that leaves out empty sets.
+    """Return the encoder of a nested value that leaves out empty sets, or None.
 
     Args:
         encode_all: encodes the value with all of its members.
-        dropped: the stored names of the members.
+        left_out: stored name -> the stored form that is left out, of those members of which one is.
     """
 
     def encode(value: Any) -> AttributeValue:
         stored = encode_all(value)
         members: Any = stored.get("M", {})
-        for name in dropped:
-            if members.get(name) == EMPTY_SET:
+        for name, form in left_out.items():
+            if members.get(name) == form:
                 del members[name]
         return stored
 
     return encode
 
 
-def or_nothing(encode_set: Callable[[Any], AttributeValue]) -> Callable[[Any], AttributeValue | None]:
+def _or_nothing(encode_set: Callable[[Any], AttributeValue]) -> Callable[[Any], AttributeValue | None]:
     """Return the encoder of a set that gives None for an empty one."""
 
     def encode(value: Any) -> AttributeValue | None:

@@ -153,17 +153,23 @@ def decode_changes(event: Mapping[str, Any], /, *models: type[Model]) -> list[It
 
 def _change(record: Mapping[str, Any], models: tuple[type[Model], ...]) -> ItemChange[Any]:
     change: Mapping[str, Any] = record["dynamodb"]
-    seconds = change.get("ApproximateCreationDateTime")
     by: Mapping[str, Any] = record.get("userIdentity") or {}
     return ItemChange(
         event=record["eventName"],
         sequence_number=str(change.get("SequenceNumber", "")),
-        at=None if seconds is None else datetime.fromtimestamp(seconds, UTC),
+        at=_time_of(change.get("ApproximateCreationDateTime")),
         # DynamoDB deletes expired items under the name of its service; the user identity of other deletions is absent.
         expired=record["eventName"] == "REMOVE" and by.get("principalId") == "dynamodb.amazonaws.com",
         wire_record=record,
         models=models,
     )
+
+
+def _time_of(given: float | datetime | None) -> datetime | None:
+    """Return the time of a change: Lambda gives epoch seconds, and boto3's GetRecords a datetime."""
+    if given is None or isinstance(given, datetime):
+        return None if given is None else given.astimezone(UTC)
+    return datetime.fromtimestamp(given, UTC)
 
 
 def _check_models(models: tuple[type[Model], ...]) -> None:

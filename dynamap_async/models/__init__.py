@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     )
     from dynamap_async.models.own_init import for_own_init
     from dynamap_async.models.path_types import (
-        drops_empty,
         is_frozen,
+        left_out_at,
         must_be_there,
         start_number,
         validated,
@@ -130,7 +130,6 @@ __all__ = [
     "decoder_for",
     "definition_of",
     "difference",
-    "drops_empty",
     "faults_of",
     "fields",
     "fits",
@@ -146,6 +145,7 @@ __all__ = [
     "key_text",
     "kind_error",
     "known",
+    "left_out_at",
     "must_be_there",
     "name_of",
     "older_item",
@@ -182,7 +182,7 @@ _HOMES: Final = {
     "keys.shards": "Sharding",
     "markers": "Attr PartitionKey Role Shards SortKey TimeToLive Version attr template",
     "own_init": "for_own_init",
-    "path_types": "drops_empty is_frozen must_be_there start_number validated validated_members",
+    "path_types": "is_frozen left_out_at must_be_there start_number validated validated_members",
     "sharing.key_shapes": "AttributeShape",
     "sharing.kinds": "Kinds decode_mixed kind_error",
     "same_table": "SharedTableWarning",

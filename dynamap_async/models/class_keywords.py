@@ -56,6 +56,9 @@ class ModelKeywords(ConfigDict, total=False):
     times_stored_as: StoredForm | None
     """The stored form of all fields that are datetimes and have no ``stored_as`` of their own; without it as in the
     base class. A time to live is stored as epoch seconds in any case."""
+    absent_when_none: bool | None
+    """Whether members that are None are left out where the model is nested in others, if their absence reads back as
+    None; without it as in the base class, and otherwise they are stored as NULL."""
 
 
 _KNOWN: Final = frozenset(ModelKeywords.__annotations__)

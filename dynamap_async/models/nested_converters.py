@@ -29,8 +29,8 @@ from dynamap_async.models.converters import Compiler, IncompleteModelError, Unst
 from dynamap_async.models.markers import stored_form, stored_name
 from dynamap_async.models.own_init import for_own_init
 from dynamap_async.models.pydantic_types import Adapter, builder, through
-from dynamap_async.models.settings import SETTINGS
-from dynamap_async.wire import Tag
+from dynamap_async.models.settings import SETTINGS, Settings
+from dynamap_async.wire import AttributeValue, Tag
 
 _DATACLASS: Final = "__dataclass_fields__"
 _MAP: Final[frozenset[Tag]] = frozenset(("M",))
@@ -68,7 +68,7 @@ def _model(compiler: Compiler, model: type[BaseModel]) -> Converter:
         raise IncompleteModelError(model)
     inner = compiler.inside(model)
     fields = [
-        codec.Field(name, stored_name(name, info), _field(inner, info), drops_empty=drops_empty_set(info))
+        codec.Field(name, stored_name(name, info), _field(inner, info), left_out=left_out_of(model, info))
         for name, info in model.model_fields.items()
     ]
     keeps_extras = model.model_config.get("extra") == "allow"
@@ -96,7 +96,7 @@ def _absent_values(fields: dict[str, FieldInfo]) -> dict[str, Callable[[], Any]]
         kind = set_type(info.annotation)
         if info.is_required() and is_optional(info.annotation):
             found[name] = type(None)
-        elif kind is not None and (info.is_required() or drops_empty_set(info)):
+        elif kind is not None and (info.is_required() or _drops_empty_set(info)):
             found[name] = kind  # a default that is empty too, so that other models can be made of the value
     return found
 
@@ -194,7 +194,22 @@ def _extras_of(kind: Any) -> Callable[[Any], dict[str, Any]] | None:
     return lambda value: {name: member for name, member in value.items() if name not in known}
 
 
-def drops_empty_set(info: FieldInfo) -> bool:
+def left_out_of(model: type[BaseModel], info: FieldInfo) -> AttributeValue | None:
+    """Return the stored form of a nested model's field that is left out, because absence reads back as the same.
+
+    Args:
+        model: the nested model.
+        info: Pydantic's description of the field.
+    """
+    if _drops_empty_set(info):
+        return codec.EMPTY_SET
+    settings: Settings | None = getattr(model, SETTINGS, None)
+    drops_none = settings is not None and settings.absent_when_none and is_optional(info.annotation)
+    reads_as_none = info.is_required() or (info.default is None and info.default_factory is None)
+    return codec.NULL if drops_none and reads_as_none and not is_encoded((info.annotation, *info.metadata)) else None
+
+
+def _drops_empty_set(info: FieldInfo) -> bool:
     """Return whether a nested model's field is a set that is left out where it is empty, as absence reads as that."""
     if set_type(info.annotation) is None or is_optional(info.annotation):
         return False

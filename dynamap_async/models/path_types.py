@@ -36,7 +36,8 @@ from dynamap_async.models.annotations import (
 )
 from dynamap_async.models.constraints import fields_validator
 from dynamap_async.models.markers import stored_name
-from dynamap_async.models.nested_converters import drops_empty_set, is_required_member
+from dynamap_async.models.nested_converters import is_required_member, left_out_of
+from dynamap_async.wire import AttributeValue
 
 Validate: TypeAlias = Callable[[Any], Any]
 
@@ -170,18 +171,18 @@ def must_be_there(path: Path) -> bool:
     return last in _tellers(outer, kind) or (bool(found) and all(map(_is_needed, found)))
 
 
-def drops_empty(path: Path, *, in_unions: bool = True) -> bool:
-    """Return whether an empty set at a path inside a field is left out, because its absence reads back as one.
+def left_out_at(path: Path, *, in_unions: bool = True) -> AttributeValue | None:
+    """Return the stored form that is left out at a path inside a field, because absence reads back as the same.
 
     Args:
+        path: the path.
         in_unions: what to say of a member of one of several models; where these are told apart by what members they
             have, it is stored.
     """
     target = type_at(path)
-    if not isinstance(target, FieldType) or not drops_empty_set(target.info):
-        return False
+    found = left_out_of(target.owner, target.info) if isinstance(target, FieldType) else None
     outer = _outside(path)
-    return outer is not None and (in_unions or not is_union(_kind(outer)))
+    return found if outer is not None and (in_unions or not is_union(_kind(outer))) else None
 
 
 def is_frozen(path: Path) -> bool:

@@ -67,6 +67,8 @@ class Settings(NamedTuple):
     """The stored form of the datetimes that say nothing else; None for the usual one."""
     settings: TableSettings | None = None
     """What else the table has."""
+    absent_when_none: bool = False
+    """Whether members that are None are left out of the maps that hold instances."""
 
     @classmethod
     def of(cls, model: type[Any], given: Mapping[str, Any]) -> Settings:
@@ -154,6 +156,7 @@ _TYPES: Final[Mapping[str, tuple[type[Any], str]]] = {
     "throughput": (Throughput, "is not a Throughput; write Throughput(read=10, write=2)"),
     "settings": (TableSettings, "is not a TableSettings; write TableSettings(recovery=Recovery())"),
     "hide_expired": (bool, "must be True or False"),
+    "absent_when_none": (bool, "must be True or False"),
     "times_stored_as": (
         StoredForm,
         "is not a stored form; use EPOCH_SECONDS, EPOCH_MILLISECONDS or time_text(...), or make a StoredForm",

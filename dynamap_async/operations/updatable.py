@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Never, Self, TypeAlias, TypeVar, cast, overload
 
-from dynamap_async.codec import check_item
+from dynamap_async.codec import EMPTY_SET, NULL, check_item
 from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import EncodeError, ExpressionError, OperationError, OutOfRangeError
 from dynamap_async.errors.habits import no_keywords
@@ -50,9 +50,9 @@ from dynamap_async.models import (
     Model,
     Role,
     definition_of,
-    drops_empty,
     is_frozen,
     key_of_item,
+    left_out_at,
     must_be_there,
     start_number,
     stored_empty,
@@ -257,7 +257,7 @@ def _stored_value(definition: Definition[Any], path: Path, value: object) -> Att
     valid: Any = validated(path, value)
     whole = len(path.steps) == 1 and path.is_declared
     empty = valid is None or (_is_set(valid) and not valid)
-    if empty and not whole and valid is not None and drops_empty(path, in_unions=False):
+    if empty and not whole and left_out_at(path, in_unions=False) == (NULL if valid is None else EMPTY_SET):
         return None
     try:
         stored = stored_empty(_plan(definition, path), valid) if whole and empty else path.converter.encode(valid)

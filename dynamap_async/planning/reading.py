@@ -90,6 +90,8 @@ class Reading(Generic[ItemT]):
     """Fetches the whole items of an index that does not hold them."""
     drops_few: bool = False
     """Whether the filter only looks for items of other models, where hardly any are."""
+    asks_first: bool = False
+    """Whether the first page asks for as many items as are wanted, although items of other models may be among them."""
     route: Route | None = field(default=None, repr=False)
     """The table or index that is read, and the conditions."""
 
@@ -123,8 +125,10 @@ class Reading(Generic[ItemT]):
         """
         body = dict(self.plan.body)
         # Limit counts items before the filter, so only without one does it say how many will come back. Where the
-        # filter drops hardly any, it is near enough; pages follow until all are there that are wanted.
-        size, filtered = self.page_size, (self.plan.filters or self.answer_filter) and not self.drops_few
+        # filter drops hardly any, it is near enough; pages follow until all are there that are wanted. Where only items
+        # of other models are dropped, a first page of that size is cheap, and often enough.
+        is_near = self.drops_few or (self.asks_first and start == self.start)
+        size, filtered = self.page_size, (self.plan.filters or self.answer_filter) and not is_near
         if remaining is not None and not filtered:
             size = remaining if size is None else min(size, remaining)
         if size is not None:
@@ -238,6 +242,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     by_expiry = filter_expired(definition, context.now(), () if spec.scan else route.keys.names)
     if spec.with_expired or (completed and not required.sees_expiry(table, route.index)):
         by_expiry = ExpiryFilter()  # of a completed read, whole items are looked at when they are there
+    by_kind_alone = not route.filters and by_expiry == ExpiryFilter()
     route = replace_fields(by_kind.route, drops_few=drops_few and by_expiry == ExpiryFilter())
     # What DynamoDB cannot filter by, a key attribute of the query, is looked at when the answer is here.
     answer_filter = both_filters(by_expiry.answer_filter, by_kind.answer_filter)
@@ -272,6 +277,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
         completion=completion,
         missing=None if definition.periods is None else MissingTable(definition, spec.skips_missing).answer,
         drops_few=route.drops_few,
+        asks_first=by_kind_alone and not spec.scan and selection is not None and selection.table.tells_by_keys,
         exhausted=route.empty or queries.empty,
         route=route,
     )

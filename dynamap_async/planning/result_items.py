@@ -20,11 +20,11 @@ from dynamap_async.models import (
     decode_mixed,
     decoder_for,
     definition_of,
-    drops_empty,
     faults_of,
     fits,
     for_own_init,
     kind_error,
+    left_out_at,
     name_of,
 )
 from dynamap_async.planning.context import stored_path
@@ -141,7 +141,7 @@ class SelectionDecoder:
     def _absent_part(path: Path) -> Any:
         # A part may be absent because what it is a part of is: no default of its own then applies. Whether that is
         # why, an answer does not tell; but an empty set is stored by its absence.
-        return path.converter.decode(EMPTY_SET) if drops_empty(path) else None
+        return path.converter.decode(EMPTY_SET) if left_out_at(path) == EMPTY_SET else None
 
     def _absent(self, path: Path, field: FieldPlan) -> Any:
         match field.absence:

@@ -113,6 +113,14 @@ class Place(BaseModel):
     inner: Optional["Place"] = None
 
 
+class Sparse(Model, absent_when_none=True):
+    city: str | None
+    zip: int | None = None
+    floor: int | None = 1
+    tags: set[str] | None = None
+    inner: Optional["Sparse"] = None
+
+
 class Loose(BaseModel):
     model_config = ConfigDict(extra="allow")
     city: str
@@ -151,6 +159,8 @@ class Item(Model, table="items"):
     places: list[Place] = []
     by_name: dict[str, Place] = {}
     loose: Loose | None = None
+    sparse: Sparse | None = None
+    sparse_ones: list[Sparse] = []
     either: int | str = 0
     anything: Any = None
     by_any_name: dict[str, Any] = {}
@@ -419,6 +429,14 @@ class Word(str):
 
 
 PLACES = st.builds(Place, city=TEXTS, zip=INTEGERS, marks=st.lists(INTEGERS, max_size=3))
+SPARSE_IN = st.builds(
+    Sparse,
+    city=st.none() | TEXTS,
+    zip=st.none() | INTEGERS,
+    floor=st.none() | INTEGERS,
+    tags=st.none() | st.sets(TEXTS, max_size=1),
+    inner=st.none() | st.builds(Sparse, city=st.none() | TEXTS),
+)
 PLACES_IN = st.builds(Place.model_construct, city=TEXTS, zip=INTEGERS, marks=st.just([]), inner=st.none() | PLACES)
 PLAIN = st.recursive(
     st.one_of(
@@ -466,6 +484,8 @@ BY_FIELD: dict[str, st.SearchStrategy[Any]] = {
     "places": st.lists(PLACES_IN, max_size=2),
     "by_name": st.dictionaries(NAMES, PLACES_IN, max_size=2),
     "loose": st.none() | st.builds(Loose, city=TEXTS, more=TEXTS),
+    "sparse": st.none() | SPARSE_IN,
+    "sparse_ones": st.lists(SPARSE_IN, max_size=2),
     "either": INTEGERS | TEXTS,
     "anything": PLAIN,
     "by_any_name": st.dictionaries(TEXTS, PLAIN, max_size=2),
@@ -538,6 +558,7 @@ EDGES: dict[str, list[Any]] = {
     "floats": [[1.5, 7, 0.1], [float("nan")]],
     "mapping": [{"a": 1, "": 2}, {"a": 1, 2: 3}, {Word("a"): 1}, {"x" * 65_535: 1}, {"x" * 65_536: 1}],
     "place": [Place(city="x", inner=Place(city="y")), Place.model_construct(city=1), {"city": "x"}, None],
+    "sparse": [Sparse(city=None), Sparse(city="x", inner=Sparse(city=None, floor=None)), {"city": None}, None],
     "maybe": [None, 7, 10**20, "x"],
     "required_maybe": [None, "x", 7],
     "either": [7, "x", 10**20, Word("x"), 1.5, True],

@@ -10,6 +10,7 @@ from dynamap_async import (
     BY_KEYS,
     UNMARKED,
     Attr,
+    GlobalIndex,
     Model,
     PartitionKey,
     Parts,
@@ -253,5 +254,42 @@ async def test_the_latest_version_and_its_history_are_told_by_the_least_number(f
         assert found == [Version(id="a", number=1), Version(id="a", number=2)]
         everything = await filled.query(Latest, Version).where(Latest.id == "a")
         assert [type(each) for each in everything] == [Latest, Version, Version]
+    finally:
+        await filled.tables.delete(table)
+
+
+@pytest.mark.parametrize("wanted", [1, 3])
+async def test_a_limit_in_a_table_that_keys_tell_asks_for_as_many_as_are_wanted_and_then_goes_on(
+    filled, wanted: int
+) -> None:
+    table = Table(
+        "limited",
+        partition_key="pk",
+        sort_key="sk",
+        discriminator=None,
+        indexes=(GlobalIndex("inverted", partition_key="sk", sort_key="pk"),),
+    )
+
+    class Bought(Model, table=table):
+        number: Attr[int]
+        pk: PartitionKey[str] = template("{number:04d}")
+        sk: SortKey[str] = template("ORDER")
+
+    class Contact(Model, table=table, kind=UNMARKED):
+        pk: PartitionKey[str]
+        sk: SortKey[str]
+
+    await filled.tables.create(table)
+    try:
+        bought = [Bought(number=number) for number in range(10)]
+        await filled.put_many([*bought, *(Contact(pk=f"000{number}x", sk="ORDER") for number in (0, 1))])
+        asked = filled.query(Bought).index(table.index("inverted"))
+        async with filled.scope("first") as scope:
+            assert await asked.first() == bought[0]
+        assert (scope.usage.items, scope.usage.requests) == (1, 1)
+        async with filled.scope("with others between") as scope:
+            assert await asked.limit(wanted) == bought[:wanted]
+        assert scope.usage.requests == {1: 1, 3: 2}[wanted]
+        assert [page.items for page in [await asked.page(size=3)]] == [bought[:3]]
     finally:
         await filled.tables.delete(table)

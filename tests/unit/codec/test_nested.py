@@ -87,7 +87,7 @@ SHELF = codec.nested_of(
     "Shelf",
     [
         codec.Field("name", "name", codec.text()),
-        codec.Field("tags", "t", codec.set_of(codec.text()), drops_empty=True),
+        codec.Field("tags", "t", codec.set_of(codec.text()), left_out=codec.EMPTY_SET),
         codec.Field("others", "others", codec.set_of(codec.text())),
     ],
     accepts=(Shelf,),

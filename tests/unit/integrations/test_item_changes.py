@@ -1,6 +1,6 @@
 """Events of a stream's trigger of AWS Lambda: typed changes, and the answer that names those which failed."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -66,6 +66,13 @@ def test_images_become_instances() -> None:
     assert changes[0].key == {"path": "/"}
     assert changes[0].at == datetime(2015, 4, 9, tzinfo=UTC)
     assert changes[0].new is changes[0].new
+
+
+def test_the_time_of_a_change_may_be_a_datetime_as_boto3_gives_it() -> None:
+    given = record(new={"path": {"S": "/"}, "visits": {"N": "1"}})
+    given["dynamodb"]["ApproximateCreationDateTime"] = datetime(2015, 4, 9, 2, tzinfo=timezone(timedelta(hours=2)))
+    [change] = decode_changes({"Records": [given]}, Page)
+    assert (change.at, change.new) == (datetime(2015, 4, 9, tzinfo=UTC), BEFORE)
 
 
 def test_what_expired_is_told_from_what_a_program_deleted() -> None:

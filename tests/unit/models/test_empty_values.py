@@ -168,6 +168,53 @@ def test_a_nested_empty_set_that_was_stored_as_a_list_is_read(strict, make_model
     assert load(make_model(Settings, strict=strict), key={"S": "k"}, value=value).value == Settings(**NOTHING)
 
 
+class Sparse(Model, absent_when_none=True):
+    needed: Attr[str | None]
+    theme: Attr[str | None] = attr(default=None, name="t")
+    language: Attr[str | None] = attr(default="en")
+    tags: Attr[set[str] | None] = attr(default=None)
+    inner: "Attr[Sparse | None]" = attr(default=None)
+
+
+class OfBase(Sparse):
+    more: Attr[int | None] = attr(default=None)
+
+
+class AsUsual(Sparse, absent_when_none=False):
+    pass
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("model", [Sparse, OfBase])
+def test_members_that_are_none_are_left_out_where_their_model_says_so_and_absence_reads_as_none(
+    model, strict, make_model, stored, read_back
+) -> None:
+    value = model(needed=None, language=None, inner=Sparse(needed="x", tags=set()))
+    item = make_model(list[model], strict=strict)(value=[value])
+    inner = {"M": {"needed": {"S": "x"}, "language": {"S": "en"}, "tags": {"L": []}}}
+    assert stored(item) == {"L": [{"M": {"language": NULL, "inner": inner}}]}
+    assert read_back(item).value == [value]
+
+
+def test_a_subclass_may_store_its_members_as_null_again(make_model, stored) -> None:
+    item = make_model(AsUsual)(value=AsUsual(needed=None))
+    assert stored(item)["M"] == {"needed": NULL, "t": NULL, "language": {"S": "en"}, "tags": NULL, "inner": NULL}
+
+
+def test_models_of_a_union_that_are_told_apart_by_their_members_keep_those_that_are_none(make_model, stored) -> None:
+    item = make_model(Left | Sparse)(value=Sparse(needed="x", language=None))
+    assert stored(item)["M"] == {"needed": {"S": "x"}, "t": NULL, "language": NULL, "tags": NULL, "inner": NULL}
+
+
+def test_none_in_what_a_sparse_model_holds_is_stored_as_everywhere(make_model, stored) -> None:
+    class Holder(Model, absent_when_none=True):
+        values: Attr[list[str | None]]
+        more: Attr[dict[str, int | None]]
+
+    item = make_model(Holder)(value=Holder(values=[None], more={"a": None}))
+    assert stored(item)["M"] == {"values": {"L": [NULL]}, "more": {"M": {"a": NULL}}}
+
+
 class Left(BaseModel):
     size: int = 0
 

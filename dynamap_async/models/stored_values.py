@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import orjson
@@ -196,7 +197,7 @@ def known(item: BaseModel, definition: Definition[Any]) -> Known:
             own = {**codec.encode_values(before.__dict__), **codec.encode_extras(before)}
             if present is raw:
                 return Known(own, raw)
-            as_written = dict if codec.upgrades is None else codec.upgrades.downgraded
+            as_written = dict if codec.upgrades is None else partial(codec.upgrades.written_over, raw)
             return Known(own, definition.with_computed_keys(present, own), raw, as_written)
         except Exception:  # noqa: BLE001 - whatever the model's own code raises: it was pickled by other code
             return Known(raw, raw)

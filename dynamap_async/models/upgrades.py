@@ -477,6 +477,17 @@ class Upgrades:
         readable = Comparison("<=", path, Value({"N": str(self._accepted)}))
         return Function("attribute_not_exists", path) | readable if or_first else readable
 
+    def still_of(self, model: type[Any], version: int) -> Condition:
+        """Return the condition that a stored item is of a version; none stored is the first one.
+
+        Args:
+            model: the class that the condition is about.
+            version: that in which the item was read.
+        """
+        path = self.path(model)
+        same = Comparison("=", path, Value({"N": str(version)}))
+        return Function("attribute_not_exists", path) | same if version == FIRST else same
+
     def stored_version(self, item: WireItem) -> int:
         """Return the version of a stored item.
 
@@ -623,6 +634,23 @@ class Upgrades:
             problem = f"or an earlier one changed {left}, which no upgrade to a later version names: {_NAME_THEM}"
             raise self._unwritten(item, *self._back[-1], problem)
         return {**made, self.attribute: {"N": str(self.written)}}
+
+    def written_over(self, older: WireItem, item: WireItem) -> WireItem:
+        """Return an item of the present version as it is written in place of an older one that was read.
+
+        An item of the first version that has none stored keeps none: others would take a number for a change.
+
+        Args:
+            older: the item that is stored.
+            item: what it is to become.
+
+        Raises:
+            EncodeError: as for ``downgraded``.
+        """
+        made = self.downgraded(item)
+        if self.written == FIRST and self.attribute not in older:
+            return {name: value for name, value in made.items() if name != self.attribute}
+        return made
 
     def _undeclared(self, before: WireItem, after: WireItem, version: int) -> str:
         """Return what differs between two forms of an item, of a version and of the present one, without being named.

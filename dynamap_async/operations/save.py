@@ -243,11 +243,7 @@ def _fitting_schema(definition: Definition[Any], before: Known) -> tuple[Conditi
         return ()
     if before.older is None:
         return (upgrades.not_too_late(definition.model),)
-    path = upgrades.path(definition.model)
-    found = before.older.get(upgrades.attribute)
-    if found is None:
-        return (Function("attribute_not_exists", path),)
-    return (Comparison("=", path, Value(found)),)
+    return (upgrades.still_of(definition.model, upgrades.stored_version(before.older)),)
 
 
 def update_request(

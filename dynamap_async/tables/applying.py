@@ -16,7 +16,7 @@ from dynamap_async.errors import (
     OperationError,
     PlanHazardError,
     PlanOutOfDateError,
-    RequestRejectedError,
+    ResourceNotFoundError,
     TableDifference,
     TableMismatchError,
 )
@@ -27,7 +27,7 @@ from dynamap_async.tables.comparison import NEVER_CHANGES, difference_of, parts_
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.requests import TableDescription
 from dynamap_async.tables.setting_steps import ASKED_FOR, is_hidden, setting_is_reached
-from dynamap_async.tables.table_changes import ChangeRequests
+from dynamap_async.tables.table_changes import ChangeRequests, Refusal
 from dynamap_async.tables.table_plan import Hazard, TablePlan, TableStep
 
 _TABLES_AT_A_TIME: Final = 10
@@ -35,13 +35,15 @@ _LONGEST_POLL_SECONDS: Final = 20.0  # what is waited for here takes minutes to 
 _TOO_EARLY: Final = "within a fixed interval"
 """Words by which the service refuses a second change of time to live within the hour.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html"""
+_NO_TABLE: Final = "Table: "
+"""What the service says besides where there is no such table, and not only no such index."""
 
 StepState: TypeAlias = Literal["planned", "waiting", "sent", "progress", "done", "skipped", "failed"]
 """The outcome of a step.
 
 ``planned`` before anything is sent, ``waiting`` until the table can be changed, ``sent`` to DynamoDB, ``progress`` each
-time that it was looked at and is not done, and in the end ``done``, ``skipped`` where somebody else had done it before
-its turn came, or ``failed``.
+time that it was looked at and is not done, and in the end ``done``, ``skipped`` where somebody else had done it, or
+``failed``.
 """
 
 
@@ -69,7 +71,7 @@ class AppliedPlan:
     done: tuple[TableStep, ...]
     """The steps that were done."""
     skipped: tuple[TableStep, ...]
-    """The steps that somebody else had done before their turn came; nothing was sent for them."""
+    """The steps that somebody else had done before; nothing was changed for them."""
 
 
 Describe: TypeAlias = Callable[[str], Awaitable[TableDescription | None]]
@@ -235,7 +237,7 @@ class Applying:
                 self._tell(step, "skipped")
 
     async def _carry_out(self, step: TableStep, timeout_seconds: float, *, only_begin: bool) -> bool:
-        """Apply a step; return whether there was anything to do or to wait for."""
+        """Apply a step; return whether there was anything to do or to wait for, that nobody else did."""
         carried = _CarriedStep(self._executor, step, self._full, self._watch, only_begin=only_begin, check=self._check)
         await self._descriptions.until(
             step.table,
@@ -244,7 +246,7 @@ class Applying:
             timeout_seconds=max(0.0, timeout_seconds),
             longest_poll_seconds=_LONGEST_POLL_SECONDS,
         )
-        return carried.had_to_wait
+        return carried.had_to_wait and not carried.was_done_by_others
 
     def _tell(self, step: TableStep, state: StepState, *, error: str | None = None) -> None:
         self._watch(StepProgress(step=step, state=state, error=error))
@@ -281,6 +283,8 @@ class _CarriedStep:
         self._fills_since: float | None = None
         self.had_to_wait = False
         """Whether it was not done when its turn came."""
+        self.was_done_by_others = False
+        """Whether somebody else had done it when it was asked for, though descriptions did not show it yet."""
         body: dict[str, Any] = dict(step.request)
         self._request = Request(operation=step.operation, body=body, table=step.table, writes=True, resendable=False)
 
@@ -308,8 +312,13 @@ class _CarriedStep:
             self._tell_progress(found)
         return False
 
-    async def _passes(self, error: RequestRejectedError) -> bool:
-        return _TOO_EARLY in str(error) or is_reached(self._step, await self._full(self._step.table))
+    async def _passes(self, error: Refusal) -> bool:
+        found = await self._full(self._step.table)
+        is_gone = self._step.kind == "delete-index" and isinstance(error, ResourceNotFoundError)
+        if is_reached(self._step, found) or (is_gone and _NO_TABLE not in str(error)):
+            self.was_done_by_others = not self._is_sent
+            return True
+        return _TOO_EARLY in str(error)
 
     def _tell_progress(self, found: TableDescription | None) -> None:
         now, estimate = anyio.current_time(), self._step.estimate

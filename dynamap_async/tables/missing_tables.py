@@ -6,7 +6,7 @@ killed is continued by the next. Nothing is asked for twice: what was asked for 
 
 from __future__ import annotations
 
-from dynamap_async.errors import RequestRejectedError, TableMismatchError
+from dynamap_async.errors import TableMismatchError
 from dynamap_async.executor import Executor, gather_all
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema
@@ -14,7 +14,7 @@ from dynamap_async.tables.asked_settings import ensure_recovery
 from dynamap_async.tables.comparison import NEVER_CHANGES, missing_indexes, unchangeable_differences
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.requests import TableDescription, create_index_request
-from dynamap_async.tables.table_changes import ChangeRequests
+from dynamap_async.tables.table_changes import ChangeRequests, Refusal
 from dynamap_async.tables.time_to_live import ensure_time_to_live
 
 
@@ -71,7 +71,7 @@ class MissingParts:
         return ready and all(found.index_is_ready(index.name) for index in self._schema.global_indexes)
 
     async def _ask(self, what: str, request: Request) -> None:
-        async def passes(_: RequestRejectedError) -> bool:
+        async def passes(_: Refusal) -> bool:
             found = await self._descriptions.find(self._schema.name)
             return found is not None and what in found.index_statuses
 

@@ -6,7 +6,7 @@ from dynamap_async.errors import RequestRejectedError, TableProtectedError
 from dynamap_async.executor import Executor, gather_all
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.requests import TableDescription, protection_request, table_request
-from dynamap_async.tables.table_changes import ChangeRequests
+from dynamap_async.tables.table_changes import ChangeRequests, Refusal
 
 
 async def check_unprotected(executor: Executor, names: list[str]) -> None:
@@ -56,7 +56,7 @@ async def set_protection(executor: Executor, name: str, timeout_seconds: float, 
         return
     requests = ChangeRequests(executor)
 
-    async def passes(_: RequestRejectedError) -> bool:
+    async def passes(_: Refusal) -> bool:
         return False
 
     async def is_done(found: TableDescription | None) -> bool:

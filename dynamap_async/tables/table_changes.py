@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 
@@ -14,6 +14,7 @@ from dynamap_async.errors import (
     RecoveryUnavailableError,
     RequestRejectedError,
     ResourceInUseError,
+    ResourceNotFoundError,
     TransportError,
 )
 from dynamap_async.executor import Executor
@@ -21,6 +22,10 @@ from dynamap_async.request import Request
 
 LOST_SECONDS: Final = 60.0
 """After an answer that was lost, or refused because something else is going on, it is asked for again after this."""
+
+
+Refusal: TypeAlias = RequestRejectedError | ResourceNotFoundError
+"""What a request is answered with that asks for what is done already, or comes too early."""
 
 
 class ChangeRequests:
@@ -34,15 +39,13 @@ class ChangeRequests:
         """Forget what was asked for: the table is a new one."""
         self._until.clear()
 
-    async def send(
-        self, what: str, request: Request, passes: Callable[[RequestRejectedError], Awaitable[bool]]
-    ) -> bool:
+    async def send(self, what: str, request: Request, passes: Callable[[Refusal], Awaitable[bool]]) -> bool:
         """Send a request, unless it was sent a short time ago; whether it is done, a later description tells.
 
         Args:
             what: what it is about, the same each time.
-            passes: looks, after a request that was found invalid, whether that passes: somebody else did the same
-                meanwhile, or it comes too early.
+            passes: looks, after a request that was found invalid or found nothing, whether that passes: somebody else
+                did the same meanwhile, or it comes too early.
 
         Returns:
             Whether DynamoDB has accepted it now.
@@ -59,7 +62,7 @@ class ChangeRequests:
             await self._executor.send(request)
         except (ResourceInUseError, LimitExceededError, RecoveryUnavailableError, InternalServerError):
             pass  # another process asked for it, it comes too early, or it may have been done all the same
-        except RequestRejectedError as error:
+        except (RequestRejectedError, ResourceNotFoundError) as error:
             if not await passes(error):
                 raise
         except TransportError as error:

@@ -1,0 +1,63 @@
+"""Two plans carried out at the same time, without the lock: what one has done, the other finds done."""
+
+import anyio
+import pytest
+
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey
+from dynamap_async.errors import ResourceNotFoundError
+from dynamap_async.testing import FrozenClock
+from dynamap_async.testing.faults import Faults
+from dynamap_async.testing.slow_tables import Durations, SlowTables
+
+QUICK_BUT_SHOWN_LATE = Durations(lag=5.0, create_table=0.1, update_table=0.1, delete_index=0.1, delete_table=0.1)
+
+
+class Note(Model, table="notes"):
+    id: PartitionKey[str]
+    author: Attr[str]
+
+    by_author = GlobalIndex(partition_key="author")
+
+
+class Bare(Model, table="notes"):
+    id: PartitionKey[str]
+
+
+@pytest.fixture
+def slow():
+    return SlowTables(clock=FrozenClock(1_772_366_400.0), durations=QUICK_BUT_SHOWN_LATE)
+
+
+@pytest.fixture
+def engine(no_tables):
+    return no_tables()
+
+
+async def deletion(session):
+    """Make the table, and return a plan that deletes its index."""
+    await session.tables.create(Note)
+    await anyio.sleep(60)
+    plan = await session.tables.plan(Bare, delete_unknown_indexes=True)
+    assert [step.kind for step in plan.steps] == ["delete-index"]
+    return plan
+
+
+async def test_index_that_another_operator_has_deleted_is_skipped(opened):
+    async with opened() as session, opened() as other:
+        plan = await deletion(session)
+        async for event in other.tables.apply(plan, allow={"index-deleted"}):
+            if event.state == "sent":
+                break
+        await anyio.sleep(1)  # the index is gone, and descriptions still show it
+        applied = await session.tables.apply(plan, allow={"index-deleted"})
+        assert (applied.done, applied.skipped) == ((), plan.steps)
+        assert (await session.tables.plan(Bare, delete_unknown_indexes=True)).is_empty
+
+
+async def test_index_of_a_table_that_is_gone_is_an_error(opened):
+    faults = Faults()
+    faults.on("UpdateTable").error("ResourceNotFoundException", "Requested resource not found: Table: notes not found")
+    async with opened(faults) as session:
+        plan = await deletion(session)
+        with pytest.raises(ResourceNotFoundError):
+            await session.tables.apply(plan, allow={"index-deleted"})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from itertools import islice
 from typing import Final
@@ -30,16 +31,23 @@ class Streams:
         region: the region that records name.
         arn: the name of a table -> its ARN.
         sharding: what cuts streams into shards; None for one shard that stays.
+        note_undo: keeps how a change is undone.
     """
 
     def __init__(
-        self, clock: Callable[[], float], region: str, arn: Callable[[str], str], sharding: Sharding | None
+        self,
+        clock: Callable[[], float],
+        region: str,
+        arn: Callable[[str], str],
+        sharding: Sharding | None,
+        note_undo: Callable[[Callable[[], object]], None],
     ) -> None:
         self._clock = clock
         self._region = region
         self._arn = arn
         self._streams: dict[str, Stream] = {}
         self.sharding: Sharding | None = sharding
+        self._note_undo = note_undo
 
     def open(self, table: Table, view: str) -> None:
         """Begin a stream of a table, and let DescribeTable name it."""
@@ -57,11 +65,16 @@ class Streams:
         table.settings["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": view}
         table.settings["LatestStreamArn"] = arn
         table.settings["LatestStreamLabel"] = label
+        self._note_undo(partial(self._streams.pop, arn, None))
 
     def close(self, table: Table) -> None:
         """End the stream of a table. What it has told can be read on."""
-        if table.settings.pop("StreamSpecification", None) is not None:
-            self.find(table.settings["LatestStreamArn"]).close(self._clock())
+        told = table.settings.pop("StreamSpecification", None)
+        if told is not None:
+            stream = self.find(table.settings["LatestStreamArn"])
+            self._note_undo(partial(table.settings.__setitem__, "StreamSpecification", told))
+            self._note_undo(partial(stream.reopen, stream.open, stream.due))
+            stream.close(self._clock())
 
     def note(self, change: Change, by: dict[str, str] | None = None) -> Shard | None:
         """Tell what a write changed, and return the shard that tells it; None, if it changed nothing or there is none.

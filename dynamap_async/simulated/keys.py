@@ -19,17 +19,13 @@ _EMPTY = {
 }
 
 
-def _is_empty(value: Value) -> str | None:
-    return next((tag for tag in _EMPTY if value.get(tag) == ""), None)
-
-
 def refuse_empty(name: str, value: Value) -> None:
     """Refuse an empty text or binary value of a key.
 
     Raises:
         Refused: it is empty.
     """
-    if tag := _is_empty(value):
+    if tag := next((tag for tag in _EMPTY if value.get(tag) == ""), None):
         raise invalid(f"One or more parameter values are not valid. {_EMPTY[tag]} Key: {name}")
 
 
@@ -107,9 +103,11 @@ def admit_index_keys(indexes: Iterable[Index], item: Item) -> None:
         Refused: a value of another type, an empty or a long one.
     """
     for index in indexes:
+        size, is_there = 0, True
         for part in index.parts:
             value = item.get(part.name)
             if value is None:
+                is_there = False
                 continue
             if part.type not in value:
                 [actual] = value
@@ -117,12 +115,14 @@ def admit_index_keys(indexes: Iterable[Index], item: Item) -> None:
                     f"Type mismatch for Index Key {part.name} Expected: {part.type} Actual: {actual} "
                     f"IndexName: {index.name}"
                 )
-            if tag := _is_empty(value):
+            own = admit(value)
+            if not own:
                 raise invalid(
                     "One or more parameter values are not valid. A value specified for a secondary index key is not "
-                    f"supported. {_EMPTY[tag]} IndexName: {index.name}, IndexKey: {part.name}"
+                    f"supported. {_EMPTY[part.type]} IndexName: {index.name}, IndexKey: {part.name}"
                 )
-        if all(part.name in item for part in index.parts):
+            size += own
+        if is_there and size > _SHORT_BYTES:
             _sizes(index, item)
 
 

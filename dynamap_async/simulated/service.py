@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -61,7 +62,7 @@ class Service:
         self.region = region
         self._seed = seed
         sharding = None if shards is None else Sharding(shards, self.random("streams"), clock)
-        self.streams: Streams = Streams(clock, region, self.arn, sharding)
+        self.streams: Streams = Streams(clock, region, self.arn, sharding, self.store.journal.note)
         self.tokens: dict[str, tuple[float, str, Any]] = {}
         """Token of a transaction -> when it was done, what it asked for, and its answer."""
         self.backups: dict[str, Any] = {}
@@ -115,7 +116,7 @@ class Service:
             table = self.store.tables[name]
             try:
                 for given in items:
-                    item = deepcopy(given)  # numbers get their one spelling, in place
+                    item = _copied(given)  # numbers get their one spelling, in place
                     size = admit_item(item)
                     position = position_of_item(table, item)
                     admit_index_keys(table.indexes.values(), item)
@@ -248,6 +249,14 @@ class Service:
         shard = self.streams.note(change, by)
         if shard is not None:
             self.store.journal.note(shard.forget_last)
+
+
+def _copied(item: Item) -> Item:
+    try:
+        found: Item = marshal.loads(marshal.dumps(item))  # noqa: S302 - a twentieth of the time of ``deepcopy``
+    except ValueError:  # it has something that is no part of JSON, which is refused in its place
+        return deepcopy(item)
+    return found
 
 
 def _go_back(settings: dict[str, Any], before: dict[str, Any]) -> None:

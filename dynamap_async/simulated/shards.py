@@ -61,6 +61,10 @@ class Shard:
         """Take no more records."""
         self.closed = now
 
+    def reopen(self) -> None:
+        """Take records again: that it was closed is undone."""
+        self.closed = None
+
     def trim(self, before: float) -> None:
         """Forget the records that are older than a time."""
         if self.records and self.records[0].time <= before:
@@ -113,6 +117,17 @@ class Stream:
         for shard in self.open:
             shard.close(now)
         self.open = []
+
+    def reopen(self, shards: list[Shard], due: float) -> None:
+        """Take records again: that it was closed is undone.
+
+        Args:
+            shards: those that took records.
+            due: when its shards were to change.
+        """
+        self.closed, self.open, self.due = None, shards, due
+        for shard in shards:
+            shard.reopen()
 
 
 def shard_id(now: float, name: str) -> str:

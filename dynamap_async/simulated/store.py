@@ -163,7 +163,7 @@ class Index(Place):
         if self.attributes is None:
             return entry
         kept = {name: value for name, value in item.items() if name in self.attributes}
-        return Entry(wire.write(kept), admit_item(kept))
+        return Entry(wire.kept(kept), admit_item(kept))
 
 
 @dataclass(slots=True)
@@ -240,7 +240,7 @@ class Table(Place):
             item: the new item; None to remove.
             size: its size in bytes.
         """
-        new = None if item is None else Entry(wire.write(item), size)
+        new = None if item is None else Entry(wire.kept(item), size)
         return self._between(key, self.entries.get(key), new, item)
 
     def _between(self, key: Position, old: Entry | None, new: Entry | None, item: Item | None) -> Change:

@@ -149,6 +149,10 @@ def state_of(service):
     settings = (
         asked(service, "DescribeTable", TableName="things"),
         asked(service, "DescribeTimeToLive", TableName="things"),
+        [
+            asked(service, "DescribeStream", StreamArn=each["StreamArn"])
+            for each in asked(service, "ListStreams")["Streams"]
+        ],
     )
     return [[sorted(item.items(), key=str) for item in scan["Items"]] for scan in scans], settings, records_of(service)
 
@@ -207,6 +211,9 @@ def test_a_snapshot_is_restored_exactly_and_as_often_as_one_likes(before, after,
         asked(service, "UpdateTimeToLive", TableName="things", TimeToLiveSpecification=time_to_live)
         gone = [{"Delete": {"IndexName": "global"}}]
         asked(service, "UpdateTable", TableName="things", GlobalSecondaryIndexUpdates=gone)
+        for stream in ({"StreamEnabled": False}, {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}):
+            asked(service, "UpdateTable", TableName="things", StreamSpecification=stream)
+        asked(service, "DeleteTable", TableName="things")
         service.restore(snapshot)
         assert state_of(service) == expected
         assert asked(service, "ListTables")["TableNames"] == ["things"]

@@ -1,6 +1,7 @@
 """What the engine in the process refuses, and that it names what it does not know."""
 
 import json
+import tracemalloc
 
 import pytest
 
@@ -100,6 +101,17 @@ def test_a_whole_number_of_more_than_64_bits_is_taken_as_it_is(service):
     body = {"TableName": "things", "OnDemandThroughput": most}
     status, answer = service.execute("UpdateTable", json.dumps(body).encode())
     assert (status, json.loads(answer)["TableDescription"]["OnDemandThroughput"]) == (200, most)
+
+
+def test_an_item_takes_the_memory_of_its_text(service):
+    items = [{"pk": {"S": f"{number:04}"}, "x": {"S": "x" * 1000}} for number in range(200)]
+    tracemalloc.start()
+    try:
+        service.load("things", items)
+        kept, _most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 200 * 2000
 
 
 def test_an_update_sees_the_item_as_it_was(service):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterable
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar, overload
 
 from dynamap_async.config import BatchPolicy
-from dynamap_async.errors import BatchError, ItemFailure, SessionStateError
+from dynamap_async.errors import BatchError, ItemFailure, OperationError, SessionStateError
 from dynamap_async.errors.habits import EnteredByAsyncWith
 from dynamap_async.executor import own_instance
 from dynamap_async.limits import BATCH_WRITE_REQUESTS
@@ -80,6 +80,8 @@ class Batch(EnteredByAsyncWith):
         self._in_line = 0
         self._origin = self._flow.origin()
         """The origin of the ``put_many`` or ``delete_many`` under way, since it prepared the first of a chunk."""
+        self._called = self._begun = 0
+        """How many puts and deletes were called, and how many of these were awaited."""
         self._given = 0
         self._done = 0
         self._failures: list[ItemFailure] = []
@@ -102,7 +104,7 @@ class Batch(EnteredByAsyncWith):
         """What has failed until now."""
         return tuple(self._failures)
 
-    async def put(self, item: Model, /, *, read_first: bool = False) -> None:
+    def put(self, item: Model, /, *, read_first: bool = False) -> Coroutine[Any, Any, None]:
         """Accept an item to be written, as it is now; wait only for room.
 
         Args:
@@ -120,6 +122,11 @@ class Batch(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
+        self._called += 1
+        return self._put(item, read_first=read_first)
+
+    async def _put(self, item: Model, *, read_first: bool) -> None:
+        self._begun += 1
         self._check()
         if (part := self._puts.part(item)) is not None:
             await self._accept_as(part)
@@ -127,12 +134,12 @@ class Batch(EnteredByAsyncWith):
             await self._give(item, await self._ready(Put(item, read_first=read_first)))
 
     @overload
-    async def delete(self, item: Model, /, *, read_first: bool = False) -> None: ...
+    def delete(self, item: Model, /, *, read_first: bool = False) -> Coroutine[Any, Any, None]: ...
     @overload
-    async def delete(
+    def delete(
         self, model: type[Model], partition: KeyValue, sort: KeyValue | None = None, /, *, read_first: bool = False
-    ) -> None: ...
-    async def delete(self, target: Any, /, *key: Any, read_first: bool = False) -> None:
+    ) -> Coroutine[Any, Any, None]: ...
+    def delete(self, target: Any, /, *key: Any, read_first: bool = False) -> Coroutine[Any, Any, None]:
         """Accept an item to be removed, given as an instance or as model and key; wait only for room.
 
         Args:
@@ -151,6 +158,11 @@ class Batch(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
+        self._called += 1
+        return self._delete(target, *key, read_first=read_first)
+
+    async def _delete(self, target: Any, *key: Any, read_first: bool) -> None:
+        self._begun += 1
         self._check()
         part = self._deletes_by_key.part(key, target) if key else self._deletes.part(target)
         if part is not None:
@@ -334,6 +346,7 @@ class Batch(EnteredByAsyncWith):
 
         Raises:
             BatchError: some items failed; it names each.
+            OperationError: a put or delete was not awaited, and so not done.
         """
         self._open = False
         if error is not None and not isinstance(error, Exception):
@@ -354,6 +367,12 @@ class Batch(EnteredByAsyncWith):
             )
         elif self._failures:
             raise BatchError(self._failures, total=self._given)
+        elif forgotten := self._called - self._begun:
+            calls = "call of put or delete was" if forgotten == 1 else "calls of put or delete were"
+            raise OperationError(
+                f"{forgotten:,} {calls} not awaited in the batch, so that nothing was written of them; write "
+                "`await batch.put(item)`"
+            )
 
 
 class _OrderedWrites:

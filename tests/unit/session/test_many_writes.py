@@ -351,6 +351,44 @@ async def test_a_batch_is_used_once_and_only_inside_its_block(open_session, read
             await batch.__aenter__()
 
 
+async def fill(session, items, *, forgotten):
+    """Put items in a batch, and forget to await some."""
+    async with session.batch() as opened:
+        for item in items:
+            await opened.put(item)
+        for item in forgotten:
+            with pytest.warns(RuntimeWarning, match="never awaited"):
+                opened.put(item)
+
+
+@pytest.mark.parametrize(("count", "text"), [(1, "1 call of put or delete was"), (2, "2 calls of put or delete were")])
+async def test_a_put_that_is_not_awaited_is_told_at_the_end_of_the_batch(open_session, service, readings, count, text):
+    async with open_session() as session:
+        with pytest.raises(OperationError, match=f"^{text} not awaited in the batch.*await batch.put"):
+            await fill(session, readings(1, 2, 3), forgotten=readings(*range(10, 10 + count)))
+    assert len(service.items) == 3
+
+
+async def test_a_delete_that_is_not_awaited_is_told_at_the_end_of_the_batch(open_session, model):
+    async with open_session() as session:
+        batch = session.batch()
+        await batch.__aenter__()
+        for key in [(model, "s", 1), (model(sensor="s", at=1, value=1),)]:
+            with pytest.warns(RuntimeWarning, match="never awaited"):
+                batch.delete(*key)
+        with pytest.raises(OperationError, match="^2 calls"):
+            await batch.__aexit__(None, None, None)
+
+
+async def test_another_error_of_the_block_is_told_before_what_was_not_awaited(open_session, readings):
+    async with open_session() as session:
+        batch = session.batch()
+        await batch.__aenter__()
+        with pytest.warns(RuntimeWarning, match="never awaited"):
+            batch.put(*readings(1))
+        await batch.__aexit__(ValueError, ValueError("mine"), None)
+
+
 async def test_a_batch_of_a_closed_session_says_so(open_session, service, readings):
     first, second = readings(1, 2)
     async with open_session() as session:

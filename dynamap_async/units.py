@@ -24,6 +24,8 @@ class Charge:
     """What the table itself is charged."""
     index_halves: Mapping[str, int] = field(default_factory=dict[str, int])
     """Name of the index -> what it is charged. Local indexes take theirs from the table's capacity."""
+    vector_bytes: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Name of the vector index -> the bytes that are written into it, which are no units."""
 
     @property
     def table_units(self) -> float:
@@ -46,10 +48,15 @@ class Charge:
         return self.halves / 2
 
     def __add__(self, other: Charge) -> Charge:
-        indexes = dict(self.index_halves)
-        for name, halves in other.index_halves.items():
-            indexes[name] = indexes.get(name, 0) + halves
-        return Charge(table_halves=self.table_halves + other.table_halves, index_halves=indexes)
+        return Charge(
+            table_halves=self.table_halves + other.table_halves,
+            index_halves=_sums(self.index_halves, other.index_halves),
+            vector_bytes=_sums(self.vector_bytes, other.vector_bytes),
+        )
+
+
+def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
+    return {**one, **{name: one.get(name, 0) + more for name, more in other.items()}} if other else one
 
 
 def read_half_units(size_bytes: int, *, consistent: bool = False, transactional: bool = False) -> int:

@@ -12,7 +12,6 @@ from uuid import uuid4
 
 from dynamap_async.limits import (
     GLOBAL_INDEXES,
-    INCLUDED_ATTRIBUTES_PER_INDEX,
     INDEX_PARTITION_ATTRIBUTES,
     INDEX_SORT_ATTRIBUTES,
     LOCAL_INDEXES,
@@ -22,8 +21,14 @@ from dynamap_async.limits import (
 from dynamap_async.simulated.constraints import Structure, choice, flag, listing, number, text
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
 from dynamap_async.simulated.service import required
-from dynamap_async.simulated.shapes import INDEX_NAME, NAME, TABLE_NAME
+from dynamap_async.simulated.shapes import INDEX_NAME, NAME, PROJECTION, TABLE_NAME, projected_names
 from dynamap_async.simulated.store import Index, Part, Table
+from dynamap_async.simulated.vector_search import (
+    VECTOR_INDEX,
+    VECTOR_INDEX_UPDATES,
+    add_vector_index,
+    described_vector_index,
+)
 
 if TYPE_CHECKING:
     from dynamap_async.simulated.service import Service
@@ -32,24 +37,18 @@ _UNITS = Structure({"ReadCapacityUnits!": number(1), "WriteCapacityUnits!": numb
 _ON_DEMAND = Structure({"MaxReadRequestUnits": number(), "MaxWriteRequestUnits": number()})
 _WARM = Structure({"ReadUnitsPerSecond": number(1), "WriteUnitsPerSecond": number(1)})
 _KEY_ELEMENT = Structure({"AttributeName!": text(1, 255), "KeyType!": choice("HASH", "RANGE")})
-_PROJECTION = Structure(
-    {
-        "ProjectionType": choice("ALL", "INCLUDE", "KEYS_ONLY"),
-        "NonKeyAttributes": listing(text(1, 255), 1, INCLUDED_ATTRIBUTES_PER_INDEX),
-    }
-)
 _DEFINITIONS = listing(Structure({"AttributeName!": text(1, 255), "AttributeType!": choice("B", "N", "S")}))
 _GLOBAL = Structure(
     {
         "IndexName!": INDEX_NAME,
         "KeySchema!": listing(_KEY_ELEMENT, 1, INDEX_PARTITION_ATTRIBUTES + INDEX_SORT_ATTRIBUTES),
-        "Projection!": _PROJECTION,
+        "Projection!": PROJECTION,
         "ProvisionedThroughput": _UNITS,
         "OnDemandThroughput": _ON_DEMAND,
         "WarmThroughput": _WARM,
     }
 )
-_LOCAL = Structure({"IndexName!": INDEX_NAME, "KeySchema!": listing(_KEY_ELEMENT, 1, 2), "Projection!": _PROJECTION})
+_LOCAL = Structure({"IndexName!": INDEX_NAME, "KeySchema!": listing(_KEY_ELEMENT, 1, 2), "Projection!": PROJECTION})
 _BILLING = choice("PROVISIONED", "PAY_PER_REQUEST")
 _VIEWS = choice("NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY")
 _STREAM = Structure({"StreamEnabled!": flag, "StreamViewType": _VIEWS})
@@ -79,6 +78,7 @@ CREATE_TABLE = Structure(
         "KeySchema!": _key_schema,
         "LocalSecondaryIndexes": listing(_LOCAL, 1),
         "GlobalSecondaryIndexes": listing(_GLOBAL, 1),
+        "VectorIndexes": listing(VECTOR_INDEX),
         "BillingMode": _BILLING,
         "ProvisionedThroughput": _UNITS,
         "OnDemandThroughput": _ON_DEMAND,
@@ -115,6 +115,7 @@ UPDATE_TABLE = Structure(
                 }
             )
         ),
+        "VectorIndexUpdates": VECTOR_INDEX_UPDATES,
         "StreamSpecification": _STREAM,
         "SSESpecification": _ENCRYPTION,
         "TableClass": _CLASS,
@@ -134,6 +135,8 @@ def create_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out CreateTable."""
     name = required(body, "TableName")
     _refuse_units(body, body.get("BillingMode", "PROVISIONED"), body.get("GlobalSecondaryIndexes", ()))
+    if body.get("VectorIndexes") == []:
+        raise invalid_value("List of VectorIndexes is empty")
     table = new_table(body)
     if name in service.store.tables:
         raise Refused("ResourceInUseException", f"Table already exists: {name}")
@@ -189,8 +192,9 @@ def new_table(body: dict[str, Any]) -> Table:
         add_index(table, each, definitions, is_global=False)
     for each in global_:
         add_index(table, each, definitions, is_global=True)
-    used = {part.name for part in table.parts} | {part.name for index in table.indexes.values() for part in index.parts}
-    if unused := set(definitions) - used:
+    for each in body.get("VectorIndexes") or ():
+        add_vector_index(table, each, definitions, body.get("BillingMode", "PROVISIONED"))
+    if unused := set(definitions) - table.named:
         if not table.indexes:
             raise invalid_value(
                 "Number of attributes in KeySchema does not exactly match number of attributes defined in "
@@ -248,17 +252,8 @@ def add_index(table: Table, given: dict[str, Any], definitions: dict[str, str], 
             )
         if not ranges:
             raise invalid_value(f"Index KeySchema does not have a range key for index: {name}")
-    projection = given["Projection"]
-    kind, extra = projection.get("ProjectionType"), projection.get("NonKeyAttributes")
-    if kind is None:
-        raise invalid_value("Unknown ProjectionType: null")
-    if kind == "INCLUDE" and not extra:
-        raise invalid_value("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
-    if kind != "INCLUDE" and extra:
-        raise invalid_value(f"ProjectionType is {kind}, but NonKeyAttributes is specified")
-    attributes = None
-    if kind != "ALL":
-        attributes = frozenset({*(part.name for part in (*table.parts, *hashes, *ranges)), *(extra or ())})
+    attributes = projected_names(given["Projection"], (part.name for part in (*table.parts, *hashes, *ranges)))
+    kind = given["Projection"]["ProjectionType"]
     index = Index(hashes, ranges, name=name, is_global=is_global, projection=kind, attributes=attributes)
     table.build(index)
     return index
@@ -284,8 +279,8 @@ def fill_settings(service: Service, table: Table, body: dict[str, Any]) -> None:
             settings[name] = body[name]
     if mode == "PAY_PER_REQUEST":
         settings["PayPerRequestSince"] = service.clock()
-    for each in (*(body.get("LocalSecondaryIndexes") or ()), *(body.get("GlobalSecondaryIndexes") or ())):
-        settings["Indexes"][each["IndexName"]] = each
+    for member in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes", "VectorIndexes"):
+        settings["Indexes"].update((each["IndexName"], each) for each in body.get(member) or ())
 
 
 def index_requests(table: Table) -> dict[str, list[dict[str, Any]]]:
@@ -295,6 +290,7 @@ def index_requests(table: Table) -> dict[str, list[dict[str, Any]]]:
         member: [given[index.name] for index in table.indexes.values() if index.is_global is is_global]
         for member, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True))
     }
+    found["VectorIndexes"] = [given[name] for name in table.vectors]
     return {member: requests for member, requests in found.items() if requests}
 
 
@@ -340,6 +336,10 @@ def description(service: Service, table: Table) -> dict[str, Any]:
         ]
         if indexes:
             found[member] = indexes
+    if table.vectors:
+        found["VectorIndexes"] = [
+            described_vector_index(index, settings["Indexes"][name], arn) for name, index in table.vectors.items()
+        ]
     return found
 
 
@@ -408,18 +408,25 @@ def update_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out UpdateTable."""
     table = service.described(body["TableName"])
     settings = table.settings
-    changes = [
-        name for name, value in body.items() if name not in {"TableName", "AttributeDefinitions"} and value is not None
-    ]
-    if not changes:
+    changes = {name: value for name, value in body.items() if name not in {"TableName", "AttributeDefinitions"}}
+    if all(value is None or value == [] for value in changes.values()):
         raise invalid(
             "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
             "SSESpecification or ReplicaUpdates is required"
+        )
+    vectors: list[dict[str, Any]] = body.get("VectorIndexUpdates") or []
+    others = [each for each in body.get("GlobalSecondaryIndexUpdates") or () if not each.get("Update")]
+    if vectors and len(vectors) + len(others) > 1:
+        raise Refused(
+            "LimitExceededException",
+            "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table",
         )
     service.keep_settings(table)
     _change_units(service, table, body)
     for update in body.get("GlobalSecondaryIndexUpdates") or ():
         _change_index(table, update, body.get("AttributeDefinitions"))
+    for update in vectors:
+        _change_vector_index(table, update, body.get("AttributeDefinitions"))
     stream = body.get("StreamSpecification")
     if stream is not None:
         _change_stream(service, table, stream)
@@ -447,6 +454,8 @@ def _change_units(service: Service, table: Table, body: dict[str, Any]) -> None:
             }
         return
     if mode == "PROVISIONED" and settings["BillingMode"] != mode:
+        if table.vectors:
+            raise invalid_value("Tables with vector indexes must be in PAY_PER_REQUEST mode")
         updates = [each["Update"] for each in body.get("GlobalSecondaryIndexUpdates") or () if each.get("Update")]
         named = {each["IndexName"] for each in updates if each.get("ProvisionedThroughput")}
         if units is None:
@@ -475,10 +484,7 @@ def _change_index(table: Table, update: dict[str, Any], definitions: list[dict[s
     [(kind, each)] = given.items()
     settings, name = table.settings, each["IndexName"]
     if kind == "Create":
-        known = {one["AttributeName"]: one for one in settings["AttributeDefinitions"]}
-        for one in definitions or ():
-            if known.setdefault(one["AttributeName"], one) != one:
-                raise invalid_value(f"Attribute {one['AttributeName']} is defined with another type already")
+        known = _definitions(settings, definitions)
         if name in table.indexes:
             raise invalid(f"Attempting to create an index which already exists: {name}")
         if settings["BillingMode"] == "PROVISIONED" and each.get("ProvisionedThroughput") is None:
@@ -497,7 +503,7 @@ def _change_index(table: Table, update: dict[str, Any], definitions: list[dict[s
     if kind == "Delete":
         table.drop(name)
         settings["Indexes"] = {other: one for other, one in settings["Indexes"].items() if other != name}
-        _keep_used_definitions(table, {one["AttributeName"]: one for one in settings["AttributeDefinitions"]})
+        _keep_used_definitions(table, _definitions(settings, None))
         if table.journal is not None:
             table.journal.note(partial(table.build, index))
         return
@@ -505,8 +511,51 @@ def _change_index(table: Table, update: dict[str, Any], definitions: list[dict[s
     settings["Indexes"] = {**settings["Indexes"], name: {**settings["Indexes"][name], **changed}}
 
 
+def _definitions(settings: dict[str, Any], more: list[dict[str, str]] | None) -> dict[str, dict[str, str]]:
+    """Return the definitions of a table's attributes, and those of a request.
+
+    Raises:
+        Refused: they define an attribute with two types.
+    """
+    known = {one["AttributeName"]: one for one in settings["AttributeDefinitions"]}
+    for one in more or ():
+        if known.setdefault(one["AttributeName"], one) != one:
+            raise invalid_value(f"Attribute {one['AttributeName']} is defined with another type already")
+    return known
+
+
+def _change_vector_index(table: Table, update: dict[str, Any], definitions: list[dict[str, str]] | None) -> None:
+    given = {kind: each for kind, each in update.items() if each is not None}
+    if not given:
+        raise invalid_value("One of VectorIndexUpdate.Create, VectorIndexUpdate.Delete must not be null")
+    if len(given) > 1:
+        raise invalid_value("Only one vector index action is allowed per VectorIndexUpdate object")
+    [(kind, each)] = given.items()
+    settings, name = table.settings, each["IndexName"]
+    if kind == "Create":
+        if name in table.vectors:
+            raise invalid("Attempting to create an index which already exists")
+        known = _definitions(settings, definitions)
+        types = {key: one["AttributeType"] for key, one in known.items()}
+        add_vector_index(table, each, types, settings["BillingMode"])
+        settings["Indexes"] = {**settings["Indexes"], name: each}
+        undo = partial(table.drop, name)
+    else:
+        index = table.vectors.get(name)
+        if index is None:
+            raise Refused(
+                "ResourceNotFoundException", f"Requested resource not found: Index {name} for table {table.name}"
+            )
+        table.drop(name)
+        settings["Indexes"] = {other: one for other, one in settings["Indexes"].items() if other != name}
+        known, undo = _definitions(settings, None), partial(table.build_vectors, index)
+    _keep_used_definitions(table, known)
+    if table.journal is not None:
+        table.journal.note(undo)
+
+
 def _keep_used_definitions(table: Table, known: dict[str, dict[str, str]]) -> None:
-    used = {part.name for part in table.parts} | {part.name for index in table.indexes.values() for part in index.parts}
+    used = table.named
     table.settings["AttributeDefinitions"] = [one for name, one in known.items() if name in used]
 
 

@@ -96,13 +96,13 @@ def _size(parts: Iterable[Part], item: Item) -> int:
     return sum([admit(item[part.name]) for part in parts if part.type != "N"])
 
 
-def admit_index_keys(indexes: Iterable[Index], item: Item) -> None:
-    """Check what an item has in the place of keys of indexes.
+def admit_index_keys(table: Table, item: Item) -> None:
+    """Check what an item has in the place of keys of indexes, and of vectors.
 
     Raises:
-        Refused: a value of another type, an empty or a long one.
+        Refused: a value of another type, an empty or a long one, or a vector of another length.
     """
-    for index in indexes:
+    for index in table.indexes.values():
         size, is_there = 0, True
         for part in index.parts:
             value = item.get(part.name)
@@ -124,6 +124,8 @@ def admit_index_keys(indexes: Iterable[Index], item: Item) -> None:
             size += own
         if is_there and size > _SHORT_BYTES:
             _sizes(index, item)
+    for vectors in table.vectors.values():
+        vectors.admit(item)
 
 
 def key_of(table: Table, item: Item) -> Item:

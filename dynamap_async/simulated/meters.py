@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from dynamap_async.simulated.store import Change, Entry, Index, Table
 from dynamap_async.units import Charge, index_write_half_units, read_half_units, write_half_units
+
+LEAST_VECTOR_BYTES: Final = 1024
+"""What a search of a vector index, or a write into it, takes at least."""
 
 
 def written(change: Change, *, transactional: bool = False) -> Charge:
@@ -20,9 +23,11 @@ def written(change: Change, *, transactional: bool = False) -> Charge:
         if each.is_one:
             indexes[each.index.name] = index_write_half_units(_size(each.new), _size(each.old), key_changed=each.moved)
     old = change.old.size if change.old else 0
+    vectors = {each.index.name: max(size, LEAST_VECTOR_BYTES) for each in change.vectors if (size := each.size)}
     return Charge(
         table_halves=write_half_units(change.size, old, transactional=transactional),
         index_halves=indexes,
+        vector_bytes=vectors,
     )
 
 
@@ -70,6 +75,10 @@ def consumed(
             }
             if units:
                 found[member] = units
+        if charge.vector_bytes:
+            found["VectorIndexes"] = {
+                index: {"VectorWriteRequestBytes": float(size)} for index, size in charge.vector_bytes.items()
+            }
     return found
 
 

@@ -14,6 +14,8 @@ from dynamap_async.simulated.errors import Refused, invalid
 DIGITS = 38
 _LARGEST, _SMALLEST = 125, -130  # the exponent of the first digit
 _PLAIN = re.compile(r"(?:0|-?[1-9]\d{0,37})\Z", re.ASCII)
+_SPELT = re.compile(r"(-?)(?:([1-9]\d{0,17})|0(?=\.))(?:\.(0{0,17})([1-9](?:\d{0,15}[1-9])?))?\Z", re.ASCII)
+"""Numbers in their one spelling, most of them."""
 _NUMBER = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?\Z", re.ASCII)
 _NINES = bytes.maketrans(b"0123456789", b"9876543210")
 
@@ -108,8 +110,18 @@ def weighed(text: str) -> tuple[str, int]:
     Raises:
         Refused: as for ``canonical``.
     """
-    spelled = canonical(text)
-    return spelled, size(spelled)
+    found = _SPELT.match(text)
+    if found is None:
+        text = canonical(text)
+        return text, size(text)
+    sign, whole, zeros, digits = found.groups()
+    if whole is None:
+        before, after = 0, len(digits)
+    elif digits is None:
+        before, after = len(whole.rstrip("0")), 0
+    else:
+        before, after = len(whole), len(zeros) + len(digits)
+    return text, 1 + (before + 1) // 2 + (after + 1) // 2 + len(sign)
 
 
 def compared(text: str) -> Decimal:

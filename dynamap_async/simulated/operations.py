@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
-from dynamap_async.simulated import control, items, partiql, reads, saved, settings, streams, transactions, wire
+from dynamap_async.simulated import (
+    control,
+    items,
+    partiql,
+    reads,
+    saved,
+    settings,
+    streams,
+    transactions,
+    vector_search,
+    wire,
+)
 from dynamap_async.simulated.constraints import Structure
 from dynamap_async.simulated.errors import Refused
 from dynamap_async.simulated.service import Service
@@ -54,6 +65,7 @@ OPERATIONS: Final[Mapping[str, tuple[Structure, Operation]]] = {
         settings.describe_kinesis_streaming_destination,
     ),
     "ListContributorInsights": (settings.LIST_CONTRIBUTOR_INSIGHTS, settings.list_contributor_insights),
+    "SearchVectors": (vector_search.SEARCH_VECTORS, vector_search.search_vectors),
     "ListStreams": (streams.LIST_STREAMS, streams.list_streams),
     "DescribeStream": (streams.DESCRIBE_STREAM, streams.describe_stream),
     "GetShardIterator": (streams.GET_SHARD_ITERATOR, streams.get_shard_iterator),

@@ -546,7 +546,7 @@ def _write(service: Service, statement: _Statement, asked: dict[str, Any]) -> It
         item = statement.item
         size = admit_item(item)
         position = position_of_item(table, item)
-        admit_index_keys(table.indexes.values(), item)
+        admit_index_keys(table, item)
         if size > ITEM_SIZE_BYTES:
             raise invalid("Item size has exceeded the maximum allowed size")
         key = {part.name: item[part.name] for part in table.parts}
@@ -617,6 +617,8 @@ def _place(table: Table, statement: _Statement) -> Place:
         return table
     index = table.indexes.get(statement.index)
     if index is None:
+        if statement.index in table.vectors:
+            raise invalid("Scan operation not supported on this index type")
         raise invalid(f"The table does not have the specified index: {statement.index}")
     return index
 

@@ -119,12 +119,12 @@ def _condition(known: Placeholders, text: str, parameter: str) -> Condition:
     return condition
 
 
-def _asked(service: Service, body: dict[str, Any], older_filter: str, known: Placeholders) -> _Asked:
+def _asked(service: Service, body: dict[str, Any], operation: str, known: Placeholders) -> _Asked:
     values = dict(known.values)
     condition: Condition | None = None
     if (text := body.get("FilterExpression")) is not None:
         condition = _condition(known, text, "FilterExpression")
-    elif (given := body.get(older_filter)) is not None:
+    elif (given := body.get(f"{operation}Filter")) is not None:
         condition = legacy.conditions(given, body.get("ConditionalOperator"), values)
     names: frozenset[str] | None = None
     if (text := body.get("ProjectionExpression")) is not None:
@@ -135,19 +135,22 @@ def _asked(service: Service, body: dict[str, Any], older_filter: str, known: Pla
     if condition is not None:
         refuse_faults(condition, values, "FilterExpression")
     table = service.table(body["TableName"])
-    index = _index(table, body, names)
+    index = _index(table, operation, body, names)
     if service.lag is not None and not body.get("ConsistentRead"):
         age = service.lag.age()
         table, index = service.lag.seen(table, age), None if index is None else service.lag.seen(index, age)
     return _Asked(body, known, values, condition, table, index, names)
 
 
-def _index(table: Table, body: dict[str, Any], names: frozenset[str] | None) -> Index | None:
+def _index(table: Table, operation: str, body: dict[str, Any], names: frozenset[str] | None) -> Index | None:
     name, select = body.get("IndexName"), body.get("Select")
     index: Index | None = None
     if name is not None:
         index = table.indexes.get(name)
         if index is None:
+            if name in table.vectors:
+                end = "." if operation == "Query" else ""
+                raise invalid(f"{operation} operation not supported on this index type{end}")
             raise invalid(f"The table does not have the specified index: {name}")
         if index.is_global and body.get("ConsistentRead"):
             raise invalid("Consistent reads are not supported on global secondary indexes")
@@ -191,7 +194,7 @@ def query(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     if text is not None:
         condition = _condition(known, text, "KeyConditionExpression")
         refuse_faults(condition, dict(known.values), "KeyConditionExpression")
-    asked = _asked(service, body, "QueryFilter", known)
+    asked = _asked(service, body, "Query", known)
     known.all_used()
     if condition is None:
         literals = legacy.Literals(asked.values)
@@ -382,7 +385,7 @@ def scan(service: Service, body: dict[str, Any]) -> dict[str, Any]:
             f"Segment: {segment} is not less than TotalSegments: {segments}"
         )
     known = Placeholders(body, "FilterExpression", "ProjectionExpression")
-    asked = _asked(service, body, "ScanFilter", known)
+    asked = _asked(service, body, "Scan", known)
     known.all_used()
     low: Position = b""
     high: Position | None = None

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "tables of a dynamap engine"
 VERSION: Final = 1
-_READ_APART: Final = frozenset({"LocalSecondaryIndexes", "GlobalSecondaryIndexes", "StreamSpecification"})
+_READ_APART: Final = frozenset(
+    {"LocalSecondaryIndexes", "GlobalSecondaryIndexes", "VectorIndexes", "StreamSpecification"}
+)
 
 
 def written(service: Service) -> Iterator[bytes]:

@@ -119,7 +119,7 @@ class Service:
                     item = _copied(given)  # numbers get their one spelling, in place
                     size = admit_item(item)
                     position = position_of_item(table, item)
-                    admit_index_keys(table.indexes.values(), item)
+                    admit_index_keys(table, item)
                     table.replace(position, item, size)
             except Refused as refused:
                 raise ValueError(refused.message) from None

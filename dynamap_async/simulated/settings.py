@@ -66,6 +66,7 @@ _OVERRIDES = {
     "BillingModeOverride": choice("PROVISIONED", "PAY_PER_REQUEST"),
     "GlobalSecondaryIndexOverride": anything,
     "LocalSecondaryIndexOverride": anything,
+    "VectorIndexOverride": anything,
     "ProvisionedThroughputOverride": anything,
     "OnDemandThroughputOverride": anything,
     "SSESpecificationOverride": anything,
@@ -326,6 +327,7 @@ def _restore(
         ("BillingMode", "BillingModeOverride"),
         ("GlobalSecondaryIndexes", "GlobalSecondaryIndexOverride"),
         ("LocalSecondaryIndexes", "LocalSecondaryIndexOverride"),
+        ("VectorIndexes", "VectorIndexOverride"),
         ("ProvisionedThroughput", "ProvisionedThroughputOverride"),
         ("OnDemandThroughput", "OnDemandThroughputOverride"),
         ("SSESpecification", "SSESpecificationOverride"),
@@ -335,6 +337,8 @@ def _restore(
     kept = {each["AttributeName"] for each in settings["KeySchema"]}
     for each in (*(settings.get("LocalSecondaryIndexes") or ()), *(settings.get("GlobalSecondaryIndexes") or ())):
         kept |= {part["AttributeName"] for part in each["KeySchema"]}
+    for each in settings.get("VectorIndexes") or ():
+        kept |= {part["AttributeName"] for part in each.get("SearchSchema") or ()}
     settings["AttributeDefinitions"] = [
         each for each in settings["AttributeDefinitions"] if each["AttributeName"] in kept
     ]

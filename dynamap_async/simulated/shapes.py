@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+from dynamap_async.limits import INCLUDED_ATTRIBUTES_PER_INDEX
 from dynamap_async.simulated.constraints import Structure, anything, choice, flag, listing, mapping, text
+from dynamap_async.simulated.errors import invalid_value
 from dynamap_async.simulated.legacy import COMPARISONS
 
 NAME = r"[a-zA-Z0-9_.-]+"
@@ -39,6 +44,12 @@ EXPECTED = mapping(
         }
     )
 )
+PROJECTION = Structure(
+    {
+        "ProjectionType": choice("ALL", "INCLUDE", "KEYS_ONLY"),
+        "NonKeyAttributes": listing(text(1, 255), 1, INCLUDED_ATTRIBUTES_PER_INDEX),
+    }
+)
 PLACEHOLDERS = {"ExpressionAttributeNames": NAMES, "ExpressionAttributeValues": ATTRIBUTES}
 CONDITION = {"ConditionExpression": EXPRESSION, "ReturnValuesOnConditionCheckFailure": ON_FAILURE, **PLACEHOLDERS}
 ONE_WRITE = {
@@ -49,3 +60,23 @@ ONE_WRITE = {
     "Expected": EXPECTED,
     "ConditionalOperator": OPERATOR,
 }
+
+
+def projected_names(projection: dict[str, Any], always: Iterable[str]) -> frozenset[str] | None:
+    """Return the attributes that an index has; None for all.
+
+    Args:
+        projection: the Projection of a request.
+        always: those that it has whatever the projection says.
+
+    Raises:
+        Refused: it has no kind, or names attributes where it must not, or none where it must.
+    """
+    kind, extra = projection.get("ProjectionType"), projection.get("NonKeyAttributes")
+    if kind is None:
+        raise invalid_value("Unknown ProjectionType: null")
+    if kind == "INCLUDE" and not extra:
+        raise invalid_value("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+    if kind != "INCLUDE" and extra:
+        raise invalid_value(f"ProjectionType is {kind}, but NonKeyAttributes is specified")
+    return None if kind == "ALL" else frozenset({*always, *(extra or ())})

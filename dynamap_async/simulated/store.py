@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from dynamap_async.simulated import wire
 from dynamap_async.simulated.blocks import SortedKeys
 from dynamap_async.simulated.values import Item, Value, admit_item, key_bytes, same
+from dynamap_async.simulated.vector_index import VectorChange, VectorIndex
 
 if TYPE_CHECKING:
     from dynamap_async.simulated.supplies import Supply
@@ -200,6 +201,7 @@ class Change:
     old: Entry | None
     new: Entry | None
     indexes: list[IndexChange]
+    vectors: Sequence[VectorChange] = ()
 
     @property
     def size(self) -> int:
@@ -223,6 +225,7 @@ class Table(Place):
 
     name: str = ""
     indexes: dict[str, Index] = field(default_factory=dict[str, Index])
+    vectors: dict[str, VectorIndex] = field(default_factory=dict[str, VectorIndex])
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     """What DescribeTable says of it, but for what is counted."""
     journal: Journal | None = None
@@ -258,7 +261,8 @@ class Table(Place):
                 changes.append(IndexChange(index, was, now, old_entry, new_entry))
             if new is not None:
                 new.stand(places)
-        return Change(self, key, old, new, changes)
+        vectors = [index.change(key, item) for index in self.vectors.values()] if self.vectors else ()
+        return Change(self, key, old, new, changes, vectors)
 
     def store(self, change: Change) -> None:
         """Store a change."""
@@ -270,6 +274,8 @@ class Table(Place):
                 each.index.remove(each.was)
             if each.now is not None and each.new is not None:
                 each.index.add(each.now, each.new)
+        for vector in change.vectors:
+            vector.store()
         if new is not None:
             self.add(key, new)
         elif old is not None:
@@ -296,8 +302,23 @@ class Table(Place):
                 found[place] = index.entry(item, entry)
         index.fill(found)
 
+    def build_vectors(self, index: VectorIndex) -> None:
+        """Add a vector index, and put the items in it that fit."""
+        self.vectors[index.name] = index
+        for key, entry in self.entries.items():
+            index.change(key, entry.item).store()
+
+    @property
+    def named(self) -> set[str]:
+        """The attributes that keys and search schemas name."""
+        places = (self, *self.indexes.values())
+        keys = {part.name for place in places for part in place.parts}
+        return keys.union(part.name for index in self.vectors.values() for part in index.schema)
+
     def drop(self, name: str) -> None:
         """Take an index away."""
+        if self.vectors.pop(name, None) is not None:
+            return
         number = list(self.indexes).index(name)
         del self.indexes[name]
         for entry in self.entries.values():

@@ -161,6 +161,7 @@ def _understood(
             "does not match the schema" in refused.message
             or "Type mismatch" in refused.message
             or "Missing the key" in refused.message
+            or "values were invalid. " in refused.message  # of a vector
         ):
             return refused
         raise

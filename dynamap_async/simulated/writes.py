@@ -79,7 +79,7 @@ class ItemWrite:
         size = others + _size(item, names)
         if size > ITEM_SIZE_BYTES:
             raise invalid(_TOO_LARGE_UPDATE)
-        admit_index_keys(self.table.indexes.values(), item)
+        admit_index_keys(self.table, item)
         return item, size
 
     def halves_in_vain(self, *, transactional: bool = False) -> int:
@@ -141,7 +141,7 @@ def put(body: dict[str, Any], find: Find) -> ItemWrite:
     known.all_used()
     table = find(body["TableName"])
     position = position_of_item(table, item)
-    admit_index_keys(table.indexes.values(), item)
+    admit_index_keys(table, item)
     if size > ITEM_SIZE_BYTES:
         raise invalid(_TOO_LARGE)
     return ItemWrite(

@@ -4,11 +4,12 @@ import json
 from bisect import bisect_left
 from decimal import Decimal
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dynamap_async.simulated import SimulatedDynamoDB, numbers
 from dynamap_async.simulated.blocks import SortedKeys
+from dynamap_async.simulated.errors import Refused
 from dynamap_async.simulated.store import exact, prefix_bounds
 from dynamap_async.simulated.values import admit_item
 
@@ -239,3 +240,12 @@ def test_a_stream_tells_what_leads_to_the_table(writes):
         else:
             del replayed[key]
     assert sorted(replayed.values(), key=str) == sorted(items_of(service), key=str)
+
+
+@given(st.from_regex(r"-?[0-9]{1,20}(\.[0-9]{1,22})?([eE][+-]?[0-9]{1,2})?", fullmatch=True))
+def test_a_number_is_weighed_as_its_one_spelling_is(text):
+    try:
+        spelled = numbers.canonical(text)
+    except Refused:
+        assume(False)  # more than 38 digits
+    assert numbers.weighed(text) == numbers.weighed(spelled) == (spelled, numbers.size(spelled))

@@ -141,19 +141,14 @@ class Engine(ABC):
         Raises:
             ConfigurationError: it is running already, its port is taken, or it did not start.
         """
-        if self._running:
-            raise ConfigurationError(
-                f"this {type(self).__name__} is running already; leave its block before you enter it again"
-            )
-        try:
-            self._start()
-            self._running = True
-            if self._models:
+        self._begin()
+        if self._models:
+            try:
                 with ThreadPoolExecutor(1) as thread:  # in this one an event loop may be running
                     thread.submit(asyncio.run, self._create_tables()).result()
-        except BaseException:
-            self._end()
-            raise
+            except BaseException:
+                self._end()
+                raise
         return self
 
     def __exit__(
@@ -181,13 +176,25 @@ class Engine(ABC):
     ) -> None:
         await _ended(asyncio.get_running_loop().run_in_executor(None, self._end))
 
+    def _begin(self) -> None:
+        if self._running:
+            raise ConfigurationError(
+                f"this {type(self).__name__} is running already; leave its block before you enter it again"
+            )
+        try:
+            self._start()
+        except BaseException:
+            self._end()
+            raise
+        self._running = True
+
     def _end(self) -> None:
         self._running = False
         self._stop()
 
-    async def _create_tables(self) -> None:
+    async def _create_tables(self, *, if_missing: bool = False) -> None:
         async with self.session() as session:
-            await session.tables.create(*self._models, if_missing=True)
+            await session.tables.create(*self._models, if_missing=if_missing)
 
 
 async def _ended(call: asyncio.Future[Any]) -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import os
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, Final, cast
+from types import TracebackType
+from typing import Any, Final, Self, cast
 from zlib import crc32
 
 from dynamap_async.errors import ConfigurationError
@@ -162,6 +163,31 @@ class LocalEngine(Engine):
         self._expire: Final = _expiry(expire)
         self._service: SimulatedDynamoDB | None = None
         self._server: Server | None = None
+
+    async def __aenter__(self) -> Self:
+        """Start the engine, and create the tables of its models.
+
+        Raises:
+            ConfigurationError: as for ``with``.
+        """
+        if self._data is not None or self._wanted_port:
+            return await super().__aenter__()
+        self._begin()  # takes no time: neither a thread nor a loop of its own is needed
+        try:
+            if self._models:
+                await self._create_tables()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._data is None and self._server is None:
+            self._end()
+        else:
+            await super().__aexit__(kind, error, traceback)
 
     @property
     def _running_service(self) -> SimulatedDynamoDB:
@@ -332,6 +358,9 @@ class LocalEngine(Engine):
         self._service = service
         if self._wanted_port:
             self._listening_port()  # says who is to blame where it is taken
+
+    async def _create_tables(self, *, if_missing: bool = False) -> None:
+        await super()._create_tables(if_missing=if_missing or self._data is not None)  # the file may have them
 
     def _listening_port(self) -> int:
         if self._server is None:

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Recovery, Table, TableSettings, TimeToLive, attr
 from dynamap_async.errors import ResourceNotFoundError
 from dynamap_async.testing import FrozenClock
 from dynamap_async.testing.faults import Faults
@@ -21,6 +21,11 @@ class Note(Model, table="notes"):
 
 class Bare(Model, table="notes"):
     id: PartitionKey[str]
+
+
+class Expiring(Model, table="notes", distinct_from=(Note, Bare)):
+    id: PartitionKey[str]
+    at: TimeToLive[int | None] = attr(default=None)
 
 
 @pytest.fixture
@@ -61,3 +66,21 @@ async def test_index_of_a_table_that_is_gone_is_an_error(opened):
         plan = await deletion(session)
         with pytest.raises(ResourceNotFoundError):
             await session.tables.apply(plan, allow={"index-deleted"})
+
+
+async def test_what_a_plan_leaves_alone_may_change_before_it_is_carried_out(opened):
+    async with opened() as session, opened() as other:
+        plan = await deletion(session)
+        await other.tables.update_time_to_live(Expiring)
+        await anyio.sleep(60)
+        assert (await session.tables.apply(plan, allow={"index-deleted"})).done == plan.steps
+        assert (await session.tables.plan(Bare)).not_managed == ("notes: time to live on at",)
+
+
+async def test_recovery_and_tags_that_no_model_declares_are_not_looked_at(opened):
+    kept = TableSettings(recovery=Recovery(days=7), tags={"team": "notes"})
+    async with opened() as session:
+        await session.tables.create(Table("papers", partition_key="id", settings=kept))
+        await anyio.sleep(60)
+        plan = await session.tables.plan(Table("papers", partition_key="id"))
+        assert (plan.steps, plan.not_managed) == ((), ())

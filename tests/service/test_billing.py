@@ -57,3 +57,22 @@ async def test_a_provisioned_table_becomes_on_demand_and_provisioned_again(sessi
     assert (await session.tables.describe(Warm)).billing == "on-demand"
     await session.tables.apply(await session.tables.plan(Provisioned), allow={"billing-switched"})
     assert (await session.tables.describe(Warm)).schema.throughput == Throughput(read=5, write=5)
+
+
+class OfRequests(Model, table="clicks"):
+    id: PartitionKey[str]
+    page: Attr[str]
+
+    by_page = GlobalIndex(partition_key="page")
+
+
+async def test_a_table_that_was_made_on_demand_becomes_provisioned_with_its_index(session):
+    await session.tables.create(OfRequests)
+    plan = await session.tables.plan(Provisioned)
+    assert [step.kind for step in plan.steps] == ["update-billing"]
+    applied = await session.tables.apply(plan, allow={"billing-switched"}, timeout_seconds=10)
+    assert applied.done == plan.steps
+    assert (await session.tables.plan(Provisioned)).is_empty
+    await session.tables.verify(Provisioned)
+    await session.tables.update_throughput(Provisioned, throughput=Throughput(read=6, write=6), timeout_seconds=10)
+    assert (await session.tables.describe(Provisioned)).schema.throughput == Throughput(read=6, write=6)

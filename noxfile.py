@@ -262,6 +262,14 @@ def beside(session: nox.Session) -> None:
 
 
 @nox.session
+def hosts(session: nox.Session) -> None:
+    """The hosts of AWS are those of the rules that the newest botocore has, which aiobotocore does not allow yet."""
+    install(session, str(built_wheel(session)), *group("beside"))
+    session.install("--upgrade", "--no-deps", "botocore>=1.44.8")
+    session.run("pytest", "--confcutdir=tests/beside", "tests/beside/hosts.py", *BESIDE_OTHERS)
+
+
+@nox.session
 def build(session: nox.Session) -> None:
     """The sdist builds, a wheel builds from it, and the package index would accept both."""
     install(session, *group("build"))

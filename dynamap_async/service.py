@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -16,8 +17,8 @@ CONTENT_TYPE: Final = "application/x-amz-json-1.0"
 class Service:
     """One service of AWS: what its requests are called, and what its answers report.
 
-    Which endpoint it has is looked up by its ID (``transport/lookup.py``). The forms of its answers are in
-    ``transport/answer_forms.py``.
+    Which endpoint is configured for it is looked up by its ID (``transport/lookup.py``), and what AWS calls its hosts
+    is put together in ``transport/hosts.py``. The forms of its answers are in ``transport/answer_forms.py``.
     """
 
     id: str
@@ -31,6 +32,24 @@ class Service:
 
     signing_name: str
     """The name that signatures are made for."""
+
+    host: str
+    """What its hosts' names begin with, before the region."""
+
+    dual_stack_host: str
+    """The same of hosts that are reached over IPv6 as well."""
+
+    account_host: str
+    """What stands between the account and the region in the names of hosts of one account."""
+
+    without_accounts: re.Pattern[str]
+    """The regions that have no hosts of single accounts."""
+
+    has_account_fips: bool = False
+    """Whether there are such hosts whose cryptography is validated by FIPS 140."""
+
+    has_local: bool = True
+    """Whether the region ``local`` stands for a program on this machine."""
 
     metered: Mapping[str, str]
     """Each operation that takes capacity units -> the ``ReturnConsumedCapacity`` by which its answer reports them."""
@@ -54,10 +73,17 @@ class Service:
         return f"{self.target_prefix}.{operation}"
 
 
+_APART: Final = r"(eusc|us-iso[bf]?|eu-isoe)-.*"
+_WITHOUT_ACCOUNTS: Final = re.compile(rf"{_APART}|cn-(?!(north|northwest)-1$).*|us-gov-(?!(east|west)-1$).*")
+
 DYNAMODB: Final = Service(
     id="DynamoDB",
     target_prefix="DynamoDB_20120810",
     signing_name="dynamodb",
+    host="dynamodb",
+    dual_stack_host="dynamodb",
+    account_host="ddb",
+    without_accounts=_WITHOUT_ACCOUNTS,
     metered={
         "BatchExecuteStatement": "INDEXES",
         "BatchGetItem": "INDEXES",
@@ -75,3 +101,29 @@ DYNAMODB: Final = Service(
     },
 )
 """Tables and their items."""
+
+STREAMS: Final = Service(
+    id="DynamoDB Streams",
+    target_prefix="DynamoDBStreams_20120810",
+    signing_name="dynamodb",
+    host="streams.dynamodb",
+    dual_stack_host="streams-dynamodb",
+    account_host="streams-ddb",
+    without_accounts=re.compile(rf"{_APART}|me-(central|south)-1"),
+    has_account_fips=True,
+    has_local=False,
+    metered={},
+)
+"""The changes of items."""
+
+SEARCH: Final = Service(
+    id="DynamoDB",
+    target_prefix="DynamoDB_20120810",
+    signing_name="dynamodb",
+    host="search-dynamodb",
+    dual_stack_host="search-dynamodb",
+    account_host="search-ddb",
+    without_accounts=_WITHOUT_ACCOUNTS,
+    metered={},
+)
+"""Vector search, which is an operation of DynamoDB at a host of its own."""

@@ -1,6 +1,7 @@
 """Patterns of times in text, in the directives of ``strftime``: how existing tables write dates and times.
 
-Unlike ``strftime`` itself, every number has a fixed width, and ``%3f`` stands for milliseconds.
+Unlike ``strftime`` itself, every number has a fixed width, ``%3f`` stands for milliseconds, and ``%y`` for one of the
+years 2000 to 2099, so that texts sort as the times do.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ _PIECE: Final = re.compile(r"%(?P<directive>3f|.)|(?P<text>[^%]+)|(?P<stray>%)",
 # Coarsest first: what each directive is of a time, and how many digits it has.
 _DIRECTIVES: Final = {
     "Y": ("year", 4),
+    "y": ("year", 2),
     "m": ("month", 2),
     "d": ("day", 2),
     "H": ("hour", 2),
@@ -27,6 +29,7 @@ _DIRECTIVES: Final = {
     "f": ("microsecond", 6),
     "3f": ("millisecond", 3),
 }
+_SHORT_YEARS: Final = range(2000, 2100)
 _DATE_PARTS: Final = ("year", "month", "day")
 _TIME_PARTS: Final = ("hour", "minute", "second")
 
@@ -78,7 +81,7 @@ class TimePattern:
 
         They have where coarse parts come first, none is left out between, and the zone has no summer time.
         """
-        order = [name for name, _ in _DIRECTIVES.values() if name != "millisecond"]
+        order = [*dict.fromkeys(name for name, _ in _DIRECTIVES.values() if name != "millisecond")]
         parts = ["microsecond" if name == "millisecond" else name for name in self.parts]
         first = order.index(parts[0])
         begins = first == 0 or parts[0] == "hour"
@@ -100,7 +103,9 @@ class TimePattern:
             value = base_time(value).astimezone(self.zone)
         elif not isinstance(value, kind):
             raise refusal("datetime", value)
-        return "".join(f"{_part(value, name):0{width}d}" if width else name for name, width in self.pieces)
+        if ("year", 2) in self.pieces and value.year not in _SHORT_YEARS:
+            raise EncodeError(f"{value} is not of the years 2000 to 2099, which %y stands for; use %Y")
+        return "".join(f"{_part(value, name) % 10**width:0{width}d}" if width else name for name, width in self.pieces)
 
     @cached_property
     def _reader(self) -> re.Pattern[str]:
@@ -120,6 +125,8 @@ class TimePattern:
             raise ValueError(f"{text!r} is not written as {self.text!r}")
         parts = {name: int(digits) for name, digits in found.groupdict().items()}
         micro = parts.get("microsecond", parts.get("millisecond", 0) * 1000)
+        if ("year", 2) in self.pieces:
+            parts["year"] += _SHORT_YEARS.start
         year, month, day = (parts.get(name, 1) for name in _DATE_PARTS)
         # Not by identity: tests that stop the clock put classes of theirs in the place of these.
         if issubclass(kind, date) and not issubclass(kind, datetime):

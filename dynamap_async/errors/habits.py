@@ -40,6 +40,10 @@ QUERY_NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("project", "projection", "only", "attributes_to_get"), ".select(Model.field, ...)"),
     **dict.fromkeys(("using_index", "use_index"), ".index(Model.name_of_the_index), if the planner is not to choose"),
     **dict.fromkeys(("skip", "offset", "start_key", "last_evaluated_key"), ".page(size=..., after=cursor)"),
+    **dict.fromkeys(
+        ("max_pages", "max_read_units"),
+        ".page(size=..., max_pages=..., max_read_units=...), which has a cursor to go on",
+    ),
     **dict.fromkeys(("get", "fetch_one", "first_or_none"), ".first(), .one() or .one_or_none()"),
 }
 """A method of queries in other mappers -> what to write here."""

@@ -6,9 +6,11 @@ At run time ``PartitionKey[str]`` is ``Annotated[str, Role.PARTITION_KEY]``, so 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from enum import Enum
 from types import EllipsisType
 from typing import (
@@ -25,6 +27,7 @@ from typing import (
     Unpack,
     overload,
 )
+from uuid import UUID
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WithJsonSchema, WrapValidator
 from pydantic.fields import FieldInfo
@@ -32,6 +35,7 @@ from pydantic_core import PydanticUndefined
 
 from dynamap_async.codec import StoredForm, to_epoch_seconds
 from dynamap_async.dataclass import dataclass
+from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.models.assigned import Assigned, new_write_id, unassigned
 from dynamap_async.models.templates import DeclaredTemplate, OnlyWhen
 from dynamap_async.wire import Tag
@@ -176,32 +180,53 @@ else:
         """A field with a typed expression. Class access gives ``Expr[T]``, instance access ``T``."""
 
         def __class_getitem__(cls, type_: Any) -> Any:
-            return Annotated[type_, Role.ATTRIBUTE]
+            return Annotated[_type(type_), Role.ATTRIBUTE]
 
     class PartitionKey(_Marker):
         """The partition key of the model's table."""
 
         def __class_getitem__(cls, type_: Any) -> Any:
-            return Annotated[type_, Role.PARTITION_KEY]
+            return Annotated[_type(type_), Role.PARTITION_KEY]
 
     class SortKey(_Marker):
         """The sort key of the model's table."""
 
         def __class_getitem__(cls, type_: Any) -> Any:
-            return Annotated[type_, Role.SORT_KEY]
+            return Annotated[_type(type_), Role.SORT_KEY]
 
     class TimeToLive(_Marker):
         """The time after which DynamoDB deletes the item, stored as whole epoch seconds."""
 
         def __class_getitem__(cls, type_: Any) -> Any:
             # Defaults too: the usual one is now plus some days.
-            return Annotated[type_, Role.TIME_TO_LIVE, WrapValidator(_whole_seconds), Field(validate_default=True)]
+            return Annotated[
+                _type(type_), Role.TIME_TO_LIVE, WrapValidator(_whole_seconds), Field(validate_default=True)
+            ]
 
     class Version(_Marker):
         """The number of times that the item was written, for optimistic locking."""
 
         def __class_getitem__(cls, type_: Any) -> Any:
-            return Annotated[type_, Role.VERSION]
+            return Annotated[_type(type_), Role.VERSION]
+
+
+_VALUES: Final = (FieldInfo, date, time, timedelta, Decimal, UUID)
+
+
+def _type(given: Any) -> Any:
+    """Return the type of a marker, checked not to be a value.
+
+    Raises:
+        ModelDefinitionError: it is one, as in ``date: Attr[date] = attr(...)``, where the name means the default.
+    """
+    if isinstance(given, _VALUES):
+        model = sys._getframe(2).f_code.co_name  # noqa: SLF001 - of the class body, which is no class yet
+        raise ModelDefinitionError(
+            f"{model}: a field with a default has the name of its type, so that inside the class this name is the "
+            "default; import the type under another name, such as import datetime as dt, and write Attr[dt.date]",
+            model=model,
+        )
+    return given
 
 
 class BareMarkerError(TypeError):

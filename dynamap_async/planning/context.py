@@ -184,13 +184,18 @@ def own_path(model: type[Model], path: Path) -> Path:
 def undeclared_path(models: Sequence[type[Model]], path: Path) -> Path:
     """Return the path of an attribute given by its stored name, checked to be declared by no field of all models.
 
-    What every model declares is named by its field, so that values are checked and keys are made use of.
+    What every model declares is named by its field, so that values are checked and keys are made use of. Where their
+    fields are of several types, no field stands for all of them.
 
     Raises:
-        ExpressionError: all of them declare it.
+        ExpressionError: all of them declare it, with one type.
     """
-    names = [definition_of(model).field_names.get(path.attribute) for model in models]
-    if None not in names:
+    definitions = [definition_of(model) for model in models]
+    names = [each.field_names.get(path.attribute) for each in definitions]
+    fields = [each.fields[name] for each, name in zip(definitions, names, strict=True) if name is not None]
+    if len(fields) == len(models) and not any(
+        fields[0].converter.tags.isdisjoint(each.converter.tags) for each in fields
+    ):
         raise ExpressionError(
             f"{path} is the field {models[0].__name__}.{names[0]}; write that instead",
             expression=str(path),

@@ -251,7 +251,8 @@ def _check_common(definition: Definition[Any], path: Path, field: FieldPlan) -> 
         lacks = f"has no field stored as {path.attribute!r}" if name is None else f"stores {name} as another type"
         raise ExpressionError(
             f"{path} cannot be used in a query on several models: {model} {lacks}, so no {model} would match; use a "
-            f"field that all of them have, or query {path.owner.__name__} alone",
+            f"field that all of them have, query {path.owner.__name__} alone, or name the stored attribute: "
+            f"path({path.attribute!r})",
             expression=str(path),
         )
 

@@ -46,6 +46,8 @@ class ModelTemplate:
     """The key attribute, as conditions on it name it."""
     others: tuple[ModelTemplate, ...] = ()
     """How other models that are read make it."""
+    unclear: frozenset[str] = frozenset()
+    """The stored names of parts of other models' keys that stand at the places of several fields of this one."""
 
     @property
     def name(self) -> str:
@@ -76,7 +78,7 @@ class ModelTemplate:
         for other in self.others:
             for mine, theirs in parts_at_same_position(self, other):
                 stored = other.field(theirs).stored
-                if mine is part and stored not in self.definition.field_names:
+                if mine is part and stored not in self.definition.field_names and stored not in self.unclear:
                     yield stored
 
     def value(self, part: TemplatePart, constant: Value) -> Any:
@@ -100,22 +102,36 @@ def parts_at_same_position(one: ModelTemplate, other: ModelTemplate) -> Iterator
         yield mine, theirs
 
 
+def _unclear_names(model: ModelTemplate) -> Iterator[str]:
+    """Yield the stored names of other models' parts that stand at the places of several fields of a model."""
+    for other in model.others:
+        fields: dict[str, set[str]] = {}
+        for mine, theirs in _pairs_of_templates(model.definition, other.definition):
+            for here, there in parts_at_same_position(mine, theirs):
+                fields.setdefault(theirs.field(there).stored, set()).add(here.name)
+        yield from (name for name, places in fields.items() if len(places) > 1)
+
+
+def _pairs_of_templates(one: Definition[Any], other: Definition[Any]) -> Iterator[tuple[ModelTemplate, ModelTemplate]]:
+    """Yield how two models make each attribute that both make from templates."""
+    for attribute in {*one.field_names} & {*other.field_names}:
+        first, second = (each.fields[each.field_names[attribute]].template for each in (one, other))
+        if first is not None and second is not None:
+            path = one.path(one.field_names[attribute])
+            yield ModelTemplate(one, first, path), ModelTemplate(other, second, path)
+
+
 def is_same_part_of_key(one: Definition[Any], stored: str, other: Definition[Any]) -> bool:
     """Return whether a model's field is a part of a key at a position where the other model has a part too.
 
     Args:
         stored: the stored name of the field.
     """
-    for attribute in {*one.field_names} & {*other.field_names}:
-        fields = [definition.fields[definition.field_names[attribute]] for definition in (one, other)]
-        templates = [field.template for field in fields]
-        if templates[0] is None or templates[1] is None:
-            continue
-        path = one.path(one.field_names[attribute])
-        pair = [ModelTemplate(each, made, path) for each, made in zip((one, other), templates, strict=True) if made]
-        if any(pair[0].field(part).stored == stored for part, _ in parts_at_same_position(*pair)):
-            return True
-    return False
+    return any(
+        mine.field(part).stored == stored
+        for mine, theirs in _pairs_of_templates(one, other)
+        for part, _ in parts_at_same_position(mine, theirs)
+    )
 
 
 def _is_null(condition: Condition) -> bool:
@@ -151,6 +167,18 @@ class KeyRange:
     """The conditions that stay exact where a range is made of those of several models."""
     empty: tuple[Condition, ...] = ()
     """The conditions that no key can meet."""
+    stem: _Stem | None = None
+    """What the keys have in common up to the last fixed part, where each fixed part has one text."""
+
+
+class _Stem(NamedTuple):
+    """The beginning of keys, up to the end of a part."""
+
+    text: str
+    closing: str
+    """What follows in each of them; empty where nothing does."""
+    longer: str | None
+    """The least character with which another value of the part could go on; None where none does."""
 
 
 class _Bound(NamedTuple):
@@ -227,22 +255,42 @@ def _key_range(
     if not made:  # a part has no value that it may have
         made.append(In(path, ()))
     single = [not isinstance(each, In) for each in equalities]
+    # Behind a part that is not closed, keys of another value may go on alike.
+    is_told = complete or all(part.is_closed for part, _ in fixed)
     exact = [
         each
         for part, condition in fixed
-        if not part.format.lossy
+        if not part.format.lossy and is_told
         for each in answered_by(condition, model.conditions_on(part, conditions))
     ]
     return KeyRange(
         conditions=tuple(made),
         part_conditions=(*equalities, *(next_part.part_conditions if next_part else ())),
-        exact=(*exact, *(next_part.exact if next_part else ())),
+        exact=(*exact, *(next_part.exact if next_part and is_told else ())),
         used_parts=len(equalities) + (next_part is not None),
         fixed_parts=single.index(False) if False in single else len(single),
         alternatives=tuple(tuple(each) for each, alone in zip(texts, single, strict=True) if not alone),
         closed=_closed(model, fixed, texts, next_part),
         empty=next_part.empty if next_part else (),
+        stem=None if next_part is not None else _stem(fixed, texts),
     )
+
+
+def _stem(fixed: Sequence[tuple[TemplatePart, Condition]], texts: Sequence[Mapping[str, Any]]) -> _Stem | None:
+    """Return what keys have in common up to the last fixed part; None where they have several texts, or it is open."""
+    if not fixed or any(len(each) != 1 for each in texts):
+        return None
+    found = [next(iter(each)) for each in texts]
+    text = "".join(part.before + each for (part, _), each in zip(fixed, found, strict=True))
+    part, last = fixed[-1][0], found[-1]
+    form = part.format
+    if form.texts is not None:
+        behind = [each[len(last)] for each in form.texts if each.startswith(last) and each != last]
+        return _Stem(text, part.closing, min(behind, default=None))
+    if form.width is not None or form.alphabet is None:  # what follows it, or nothing, tells where it ends
+        return None
+    # Only the digits of a number, and its point, go on behind a digit.
+    return _Stem(text, part.closing, min(form.alphabet.replace("-", "")))
 
 
 def _closed(
@@ -255,7 +303,7 @@ def _closed(
     found: list[_Closed] = []
     begun = ""
     for (part, condition), values in zip(fixed, texts, strict=True):
-        if len(values) != 1:
+        if len(values) != 1 or not part.is_closed:
             return tuple(found)
         [text] = values
         begun += part.before + text
@@ -421,7 +469,8 @@ def _prefix_range(model: ModelTemplate, part: TemplatePart, condition: Condition
     def make(leading: Leading) -> Condition:
         return Function("begins_with", model.path, (Value({"S": model.template.prefix(leading) + text}),))
 
-    exact = not part.format.lossy and (part.escaping is not None or not _may_match_more(text, part.closing))
+    exact = part.is_closed and not part.format.lossy
+    exact = exact and (part.escaping is not None or not _may_match_more(text, part.closing))
     return _NextPart(make, (condition,), (condition,) if exact else ())
 
 
@@ -526,19 +575,26 @@ class TemplatedKey:
         """
         found: list[KeyRange] = []
         for model in self.models:
-            selected = key_range(model, conditions, expanded=expanded)
+            # Which of several fields a part of another model's key stands for, only the partition key tells.
+            unclear = frozenset(_unclear_names(model)) if model.others else model.unclear
+            selected = key_range(replace(model, unclear=unclear), conditions, expanded=expanded)
             if selected is None:
                 return None
             found.append(selected)
         if all(selected.conditions == found[0].conditions for selected in found):
             return _common_range(found)
         used = min(selected.used_parts for selected in found)
-        condition = self._covering_condition(found) if used else None
+        siblings = self._range_of_siblings(found)
+        condition = siblings
+        if condition is None and used:
+            condition = self._covering_condition(found)
         if condition is None:
             return None
         # Where the keys go on differently, another value of a part could begin alike: the filter checks most of them.
         closed = [each for each in found[0].closed if all(each in selected.closed for selected in found)]
         exact = tuple(each.condition for each in closed if is_within(condition, each.begun))
+        if siblings is not None:
+            exact = tuple(each for each in found[0].exact if all(each in selected.exact for selected in found))
         return KeyRange(
             conditions=(condition,),
             part_conditions=found[0].part_conditions,
@@ -546,6 +602,22 @@ class TemplatedKey:
             used_parts=used,
             empty=found[0].empty if all(selected.empty for selected in found) else (),
         )
+
+    def _range_of_siblings(self, found: Sequence[KeyRange]) -> Condition | None:
+        """Return the range from a key to the last that goes on behind it, if no other value of the last part is in it.
+
+        So ``O#5`` and ``O#5#L#1`` are in one range without ``O#50``, because the separator sorts before the digits.
+        """
+        stems = [selected.stem for selected in found if selected.stem is not None]
+        if len(stems) < len(found) or len({stem.text for stem in stems}) > 1:
+            return None
+        text, closings = stems[0].text, [stem.closing for stem in stems]
+        longer = min((stem.longer for stem in stems if stem.longer is not None), default=None)
+        if longer is not None and any(closing[:1] >= longer for closing in closings):
+            return None
+        lasts = [after_all(text + closing) if closing else text for closing in closings]
+        last = None if None in lasts else max((each for each in lasts if each is not None), key=str.encode)
+        return _between(self.path, text, last)
 
     def _covering_condition(self, found: Sequence[KeyRange]) -> Condition | None:
         """Return one key condition that selects every key of several ranges; None where it would select all keys."""

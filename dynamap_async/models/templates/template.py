@@ -94,6 +94,13 @@ class TemplatePart(NamedTuple):
     """Whether a value could contain what ends it."""
     form: str = ""
     """What the pattern says of its form."""
+    follow: int = 0
+    """How many characters follow it in every key, where they tell its end; 0 where a text or its width does."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is told from the beginning where it ends: by its width, a text, or the end of the key."""
+        return not self.follow
 
     @property
     def closes(self) -> bool:
@@ -102,6 +109,8 @@ class TemplatePart(NamedTuple):
         # Texts of one width differ before anything that follows them, and nothing follows the end of the key.
         if form.width is not None or (self.last and not self.closing):
             return True
+        if self.follow:
+            return False
         if form.texts is not None:
             ordered = sorted(form.texts)
             return ordered == sorted(form.texts, key=lambda text: text + self.closing)
@@ -254,6 +263,8 @@ class KeyTemplate(NamedTuple):
         start = len(part.before)
         if part.format.width is not None:
             end = start + part.format.width
+        elif part.follow:
+            end = len(rest) - part.follow
         else:
             end = rest.find(part.closing, start) if part.closing else len(rest)
         if not start <= end <= len(rest):
@@ -264,7 +275,9 @@ class KeyTemplate(NamedTuple):
         return DecodeError(f"{text!r} is not a key of the template {self.pattern!r}: {why}")
 
     def prefix(self, values: Mapping[str, Any]) -> str:
-        """Return what all keys with these leading parts begin with, and no others: closed by what follows them.
+        """Return what all keys with these leading parts begin with: closed by what follows them.
+
+        Others begin with it only if one of these parts is not closed.
 
         Args:
             values: field name -> value of the first part, the first two, or so on; of none of them.
@@ -344,7 +357,7 @@ def make_template(
         raise PatternError('is empty; write text, fields in braces, or both: "user:{user_id}"')
     slots = [place for place, piece in enumerate(pieces) if isinstance(piece, Slot)]
     formats = {place: _format(piece, types, stored) for place, piece in enumerate(pieces) if isinstance(piece, Slot)}
-    parts = [_part(declared, pieces, place, formats[place], last=place == slots[-1]) for place in slots]
+    parts = [_part(declared, pieces, place, formats, last=place == slots[-1]) for place in slots]
     names = [part.name for part in parts]
     for name in names:
         if names.count(name) > 1:
@@ -361,13 +374,20 @@ def _format(slot: Slot, types: Mapping[str, Any], stored: Mapping[str, StoredFor
 
 
 def _part(
-    declared: DeclaredTemplate, pieces: Sequence[str | Slot], place: int, form: PartFormat, *, last: bool
+    declared: DeclaredTemplate,
+    pieces: Sequence[str | Slot],
+    place: int,
+    formats: Mapping[int, PartFormat],
+    *,
+    last: bool,
 ) -> TemplatePart:
-    slot, previous = pieces[place], pieces[place - 1] if place else ""
+    slot, previous, form = pieces[place], pieces[place - 1] if place else "", formats[place]
     assert isinstance(slot, Slot), f"{slot} is not a slot"  # noqa: S101 - the caller asks for slots
     following = pieces[place + 1] if place + 1 < len(pieces) else ""
     closing = following if isinstance(following, str) else ""
-    _check_end(slot.name, form, closing, last=last)
+    follow = 0 if last or closing or form.width is not None else _width_of(pieces[place + 1 :], place + 1, formats)
+    if not follow:
+        _check_end(slot.name, form, closing, last=last)
     escaping = None
     if declared.escape and form.free and closing:
         if not can_escape(closing):
@@ -378,8 +398,28 @@ def _part(
         escaping = Escaping(closing[0])
     before = previous if isinstance(previous, str) else ""
     return TemplatePart(
-        slot.name, form, before, closing, last, escaping, watched=form.free and bool(closing), form=slot.form
+        slot.name,
+        form,
+        before,
+        closing,
+        last,
+        escaping,
+        watched=form.free and bool(closing),
+        form=slot.form,
+        follow=follow,
     )
+
+
+def _width_of(pieces: Sequence[str | Slot], first: int, formats: Mapping[int, PartFormat]) -> int:
+    """Return how many characters some pieces always have; 0 where that varies.
+
+    Args:
+        first: the place of the first of them among all.
+    """
+    widths = [
+        len(piece) if isinstance(piece, str) else formats[place].width or 0 for place, piece in enumerate(pieces, first)
+    ]
+    return sum(widths) if all(widths) else 0
 
 
 def _check_end(name: str, form: PartFormat, closing: str, *, last: bool) -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, Union
 
 import pytest
@@ -296,6 +297,16 @@ NO_KEYS = [
     ),
     (Annotated[str, attr(stored_as=AS_LIST)], "str, stored as L"),
 ]
+
+
+@pytest.mark.parametrize("hidden", [attr(default=None), date(2024, 1, 1), Decimal(1)])
+def test_a_type_that_is_hidden_by_a_default_of_its_name_is_refused(hidden: Any) -> None:
+    with pytest.raises(ModelDefinitionError, match=r"Dated: a field with a default .*import datetime as dt"):
+
+        class Dated(Model, table="dated"):
+            id: PartitionKey[str]
+            day = hidden
+            other: Attr[day]  # type: ignore[valid-type] # what the name means here is tested
 
 
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)

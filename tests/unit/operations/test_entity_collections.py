@@ -24,6 +24,7 @@ from dynamap_async import (
     UnknownItem,
     Update,
     attr,
+    path,
 )
 from dynamap_async.errors import CursorError, ExpressionError, OperationError, UnprojectedAttributeError
 from dynamap_async.planning import Context
@@ -301,6 +302,15 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 def test_what_cannot_be_read_together_is_refused(make: Callable[[], Any], error: type[Exception], message: str):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_an_attribute_that_models_store_as_several_types_is_asked_for_by_its_stored_name():
+    with pytest.raises(ExpressionError, match=r"Order stores size as another type.*: path\('size'\)"):
+        asked(Collection(Customer, Order).where(Customer.pk == "7", Customer.size == "x"))
+    found = asked(Collection(Customer, Order).where(Customer.pk == "7", path("size") == 1))
+    assert found["FilterExpression"].startswith("size = 1 AND ")
+    with pytest.raises(ExpressionError, match=r"path\('city'\) is the field Customer.city; write that instead"):
+        asked(Collection(Customer, Order).where(Customer.pk == "7", path("city") == "x"))
 
 
 def test_a_group_keeps_the_order_and_shows_what_is_in_it():

@@ -700,6 +700,118 @@ def test_conditions_on_several_models_go_by_the_place_in_the_key(
     assert [str(each).replace("Event.", "") for each in plan.filters] == filters
 
 
+def parents(name: str, separator: str = "#", *, kind: Any = int, stored: bool = False) -> tuple[Any, Any]:
+    """Return a model and one whose keys go on behind its keys; the number may be in the key only."""
+    table = Table(name, partition_key="pk", sort_key="sk", discriminator=None)
+
+    class Parent(Model, table=table):
+        team: Attr[str] = attr(stored=False)
+        number: Attr[kind] = attr(stored=stored)
+        pk: PartitionKey[str] = template("T#{team}")
+        sk: SortKey[str] = template("e#{number}")
+
+    class Child(Model, table=table):
+        team: Attr[str] = attr(stored=False)
+        number: Attr[kind] = attr(stored=stored)
+        name: Attr[str] = attr(stored=False)
+        pk: PartitionKey[str] = template("T#{team}")
+        sk: SortKey[str] = template(f"e#{{number}}{separator}child{separator}{{name}}")
+
+    return Parent, Child
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "separator", "number", "wanted"),
+    [
+        (int, "#", 5, "sk.between('e#5', 'e#5#child$')"),
+        (int, "/", -5, "sk.between('e#-5', 'e#-5/child0')"),
+        (Decimal, "#", Decimal("0.5"), "sk.between('e#0.5', 'e#0.5#child$')"),
+        (Size, "#", Size.SMALL, "sk.between('e#s', 'e#s#child$')"),
+    ],
+)
+def test_a_key_and_what_goes_on_behind_it_are_one_range_without_longer_numbers(
+    kind: Any, separator: str, number: Any, wanted: str, *, stored: bool
+) -> None:
+    parent, child = parents("siblings", separator, kind=kind, stored=stored)
+    plan = Collection(parent, child).where(parent.team == "x", parent.number == number).explain()
+    assert [str(each).partition(".")[2] for each in plan.key_conditions] == ["pk == 'T#x'", wanted]
+    assert plan.filters == ()
+
+
+def test_a_separator_that_sorts_behind_digits_leaves_a_number_in_the_key_unanswered() -> None:
+    parent, child = parents("siblings", "_")
+    with pytest.raises(ExpressionError, match="is stored in the key sk only, which DynamoDB cannot look into"):
+        Collection(parent, child).where(parent.team == "x", parent.number == 5).explain()
+
+
+def adjacent(*, stored: bool) -> tuple[Any, Any]:
+    """Return users, and who follows whom: one part of a user's keys stands at the places of two of the other."""
+    table = Table("adjacent", partition_key="pk", sort_key="sk", discriminator="type")
+
+    class User(Model, table=table, kind="user"):
+        user: Attr[str] = attr(stored=stored)
+        pk: PartitionKey[str] = template("USER#{user}")
+        sk: SortKey[str] = template("USER#{user}")
+
+    class Follow(Model, table=table, kind="follow", distinct_from=User):
+        of: Attr[str] = attr(stored=stored)
+        friend: Attr[str] = attr(stored=stored)
+        pk: PartitionKey[str] = template("USER#{of}")
+        sk: SortKey[str] = template("USER#{friend}")
+
+    return User, Follow
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("name", ["user", "of"])
+def test_a_part_that_stands_in_both_keys_selects_the_partition_and_leaves_out_no_kind(
+    name: str, *, stored: bool
+) -> None:
+    user, follow = adjacent(stored=stored)
+    asked = user.user if name == "user" else follow.of
+    plan = Collection(user, follow).where(asked == "a").explain()
+    assert shown(plan.key_conditions, "User") == ["pk == 'USER#a'", "sk.begins_with('USER#')"]
+    assert plan.filters == ()
+
+
+def test_a_part_at_the_place_of_another_narrows_both_models() -> None:
+    user, follow = adjacent(stored=False)
+    plan = Collection(user, follow).where(follow.of == "a", follow.friend == "b").explain()
+    assert shown(plan.key_conditions, "User") == ["pk == 'USER#a'", "sk == 'USER#b'"]
+    with pytest.raises(ExpressionError, match="User has no field stored as 'friend', and its key does not answer it"):
+        Collection(user, follow).where(user.user == "a", follow.friend == "b").explain()
+
+
+class Account(Model, table="accounts"):
+    bank: PartitionKey[str]
+    name: Attr[str]
+    id: Attr[int]
+    sk: SortKey[str] = template("account#{name}{id:04d}")
+
+
+ONLY_THE_END_TELLS: dict[str, tuple[list[Any], str, list[str]]] = {
+    "one value": ([Account.name == "ann"], "sk.begins_with('account#ann')", ["name == 'ann'"]),
+    "both values": ([Account.name == "ann", Account.id == 7], "sk == 'account#ann0007'", []),
+    "a beginning": ([Account.name.begins_with("a")], "sk.begins_with('account#a')", ["name.begins_with('a')"]),
+    "a range behind one value": (
+        [Account.name == "ann", Account.id >= 7],
+        "sk.between('account#ann0007', 'account#ano')",
+        ["name == 'ann'", "id >= 7"],
+    ),
+    "a range": ([Account.name >= "b"], "sk.begins_with('account#')", ["name >= 'b'"]),
+}
+
+
+@pytest.mark.parametrize(("conditions", "key", "filters"), ONLY_THE_END_TELLS.values(), ids=ONLY_THE_END_TELLS)
+def test_a_part_that_only_the_end_of_the_key_closes_narrows_and_is_checked_again(
+    conditions: list[Any], key: str, filters: list[str]
+) -> None:
+    plan = Query(Account).where(Account.bank == "b", *conditions).explain()
+    assert shown(plan.key_conditions, "Account")[1:] in ([key], [])
+    assert shown(plan.filters, "Account") == filters
+
+
 NO_PLACE: dict[str, tuple[Callable[[], Any], str]] = {
     "a field that the other model does not have": (
         lambda: Collection(Event, Guest).where(Event.team == "x", Guest.name == "ann"),

@@ -30,6 +30,15 @@ WRITTEN = [
     (datetime, "%Y-%m-%dT%H:%M:%S.%f", None, AT, "2024-03-09T08:07:06.543210", AT),
     (date, "%Y%m%d", None, date(987, 1, 2), "09870102", date(987, 1, 2)),
     (date, "%d.%m.%Y", None, date(2024, 1, 2), "02.01.2024", date(2024, 1, 2)),
+    (date, "%y%m%d", None, date(2024, 1, 2), "240102", date(2024, 1, 2)),
+    (
+        datetime,
+        "",
+        time_text("%y%m%d"),
+        datetime(2099, 12, 31, tzinfo=UTC),
+        "991231",
+        datetime(2099, 12, 31, tzinfo=UTC),
+    ),
     (time, "%H%M%S%f", None, time(8, 7), "080700000000", time(8, 7)),
     (datetime, "", SECONDS, AT, "2024-03-09T08:07:06", AT.replace(microsecond=0)),
     (datetime, "", time_text("%Y-%m-%dT%H:%M:%S.%3fZ"), AT, "2024-03-09T08:07:06.543Z", AT.replace(microsecond=543000)),
@@ -77,6 +86,15 @@ def test_a_pattern_that_cuts_off_is_known_not_to_be_read_back(annotation, form, 
     made = part(annotation, form)
     assert made.text(value) == text
     assert made.format.lossy
+
+
+@pytest.mark.parametrize("day", [date(1999, 12, 31), date(2100, 1, 1)])
+def test_years_of_two_digits_are_those_of_this_century_so_that_they_sort(day):
+    made = part(date, "%y%m%d")
+    assert made.format.sorts
+    assert made.text(date(2000, 1, 1)) < made.text(date(2069, 1, 1)) < made.text(date(2099, 1, 1))
+    with pytest.raises(EncodeError, match="is not of the years 2000 to 2099"):
+        made.text(day)
 
 
 MOMENTS = [

@@ -46,6 +46,8 @@ BUILT = [
     ("{country}##{region}", {"country": "a", "region": "#b"}, "a###b"),
     ("{country}#{region}", {"country": "a", "region": "b#c"}, "a#b#c"),
     ("{short}#{words}", {"short": Short.AB, "words": 12}, "ab#12"),
+    ("a#{country}{words:06d}", {"country": "GB1", "words": 7}, "a#GB1000007"),
+    ("{country}{words:03d}#{count:02d}!", {"country": "", "words": 7, "count": 1}, "007#01!"),
 ]
 
 
@@ -53,6 +55,17 @@ BUILT = [
 def test_a_pattern_builds_this_key_and_reads_it_back(pattern, values, text):
     assert template(pattern).build(values) == text
     assert template(pattern).parse(text) == values
+
+
+def test_a_part_whose_end_only_the_end_of_the_key_tells_leaves_the_keys_in_no_order():
+    made = template("a#{country}{words:06d}")
+    assert made.prefix({"country": "GB"}) == "a#GB"
+    assert not made.part("country").is_closed
+    assert made.part("words").is_closed
+    assert made.breaks_order == ("country",)
+    assert template("{short}{words:06d}").breaks_order == ("short",)
+    with pytest.raises(DecodeError, match="country does not end"):
+        made.parse("a#0007")
 
 
 def test_a_part_that_is_none_or_missing_leaves_no_key():
@@ -67,7 +80,8 @@ WRONG = [
     ("{}", "is not a field"),
     ("{a b}", "is not a field"),
     ("{country}{region}", r"does not show where country ends.*\{country\}#"),
-    ("{country}{words:06d}", "does not show where country ends"),
+    ("{country}{words}", "does not show where country ends"),
+    ("{country}{words:06d}{region}", "does not show where country ends"),
     ("{country}#{country}", "names country twice"),
     ("{words}0{country}", "could be part of the number"),
     ("{words}-{country}", r"pad the number: \{words:06d\}"),

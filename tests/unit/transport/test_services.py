@@ -9,11 +9,10 @@ import pytest_asyncio
 from dynamap_async.config import Credentials
 from dynamap_async.errors import SessionStateError
 from dynamap_async.request import Request
-from dynamap_async.service import DYNAMODB, Service
+from dynamap_async.service import DYNAMODB, STREAMS
 from dynamap_async.transport import Connection, WireTransport, http
 from dynamap_async.transport.lookup import resolve_settings
 
-STREAMS = Service(id="DynamoDB Streams", target_prefix="DynamoDBStreams_20120810", signing_name="dynamodb", metered={})
 CREDENTIALS = Credentials(access_key_id="AKIDEXAMPLE", secret_access_key="secret")
 IN_IRELAND = {"region": "eu-west-1", "credentials": CREDENTIALS}
 GET_RECORDS = Request(operation="GetRecords", body={"ShardIterator": "s"}, table="tweets", service=STREAMS)

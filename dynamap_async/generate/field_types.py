@@ -43,7 +43,7 @@ _SHARE: Final = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NestedDesign:
-    """The class of a map inside items: a nested model, or a typed dict where members may be absent."""
+    """The class of a map in items: a nested model, or a typed dict where some members are absent and others null."""
 
     name: str
     members: Mapping[str, tuple[str, bool]]
@@ -51,8 +51,19 @@ class NestedDesign:
 
     @property
     def is_model(self) -> bool:
-        """Whether it is a model, with paths to its members: every map has all of them, and none is null."""
-        return all(always and " | None" not in kind for kind, always in self.members.values())
+        """Whether it is a model, with paths to its members: None is stored in one way, by NULL or by absence."""
+        absent = [kind for kind, always in self.members.values() if not always]
+        return "Any" not in absent and not (absent and any(is_nullable(kind) for kind, _ in self.members.values()))
+
+    @property
+    def absent_when_none(self) -> bool:
+        """Whether maps leave members out that are None."""
+        return not all(always for _, always in self.members.values())
+
+
+def is_nullable(kind: str) -> bool:
+    """Return whether None is a value of a type."""
+    return kind.endswith(" | None")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from dynamap_async.config import Throughput
-from dynamap_async.generate.field_types import MILLISECONDS, SECONDS, NestedDesign, is_secret
+from dynamap_async.generate.field_types import MILLISECONDS, SECONDS, NestedDesign, is_nullable, is_secret
 from dynamap_async.generate.names import PUBLIC, constant_name, field_name
 from dynamap_async.generate.table_design import FieldDesign, ModelDesign, TableDesign
 from dynamap_async.schema import (
@@ -216,12 +216,15 @@ def _setting(value: Any) -> str:
 def nested_lines(nested: NestedDesign) -> Iterator[str]:
     """Return the lines of the class of a map."""
     if nested.is_model:
-        yield f"class {nested.name}(Model):"
+        yield f"class {nested.name}(Model{', absent_when_none=True' if nested.absent_when_none else ''}):"
         taken: set[str] = set()
-        for attribute, (kind, _) in nested.members.items():
+        for attribute, (kind, always) in nested.members.items():
             name = field_name(attribute, taken)
             taken.add(name)
-            yield f"    {name}: Attr[{kind}]" + ("" if name == attribute else f" = attr(name={literal(attribute)})")
+            given = [] if name == attribute else [f"name={literal(attribute)}"]
+            given += ["default=None"] if is_nullable(kind) or not always else []
+            value = f" = attr({', '.join(given)})" if given else ""
+            yield f"    {name}: Attr[{kind if always else f'{kind} | None'}]{value}"
         return
     members = {name: kind if always else f"NotRequired[{kind}]" for name, (kind, always) in nested.members.items()}
     # Other names cannot be written in the body of a class.

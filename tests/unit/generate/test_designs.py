@@ -89,6 +89,33 @@ def test_no_sampled_value_is_shown_unless_asked_for(published):
     assert [value for value in values - {"street", "number"} if re.search(rf"\b{re.escape(value)}\b", text)] == []
 
 
+@pytest.mark.parametrize(
+    ("others", "head", "member"),
+    [
+        (
+            [{}],
+            "class Address(Model, absent_when_none=True):",
+            'flat: Attr[str | None] = attr(name="Flat", default=None)',
+        ),
+        (
+            [{"Flat": {"NULL": True}}],
+            "class Address(Model):",
+            'flat: Attr[str | None] = attr(name="Flat", default=None)',
+        ),
+        ([{}, {"Flat": {"NULL": True}}], "class Address(TypedDict):", "Flat: NotRequired[str | None]"),
+    ],
+)
+def test_members_of_maps_that_are_absent_or_null_are_written_back_so(others, head, member, imported, unequal):
+    whole = {"city": {"S": "York"}, "street": {"S": "High Street"}}
+    maps = [{**whole, **each} for each in ({"Flat": {"S": "3a"}}, *others)]
+    keys = KeySchema((KeyAttribute("id", "S"),))
+    items = tuple({"id": {"S": str(n)}, "address": {"M": each}} for n, each in enumerate(maps))
+    text = design_of(Sample(schema=TableSchema(name="shops", keys=keys), items=items)).source()
+    assert head in text
+    assert f"\n    {member}\n" in text
+    assert unequal(imported(text), items) == []
+
+
 def versioned(version):
     keys = KeySchema((KeyAttribute("id", "S"),))
     items = tuple({"id": {"S": str(n)}, **({"schema_version": {"N": version}} if version else {})} for n in range(3))

@@ -80,13 +80,26 @@ def test_map_with_stable_members_is_a_class_of_its_own(guess):
     assert [(each.name, each.is_model) for each in nested.found] == [("Thing_", True)]
 
 
-def test_map_whose_members_may_be_absent_is_a_typed_dict(guess):
+WHOLE = {"a": {"N": "1"}, "b": {"S": "x"}, "c": {"S": "x"}}
+WITH_ABSENT = {"a": {"N": "1"}, "b": {"S": "x"}}
+WITH_NULL = {**WHOLE, "c": {"NULL": True}}
+
+
+@pytest.mark.parametrize(
+    ("maps", "is_model", "absent_when_none", "member"),
+    [
+        ([WHOLE, WITH_ABSENT], True, True, ("str", False)),
+        ([WHOLE, WITH_NULL], True, False, ("str | None", True)),
+        ([WHOLE, WITH_ABSENT, WITH_NULL], False, True, ("str | None", False)),
+        ([WITH_ABSENT, {**WHOLE, "c": {"L": [{"NULL": True}, {"S": "x"}]}}], True, True, ("list[str | None]", False)),
+        ([WITH_ABSENT, {**WHOLE, "c": {"L": []}}, WHOLE], False, True, ("Any", False)),
+    ],
+)
+def test_map_is_a_model_unless_none_is_stored_in_two_ways(maps, is_model, absent_when_none, member, guess):
     nested = NestedClasses(())
-    full = {"a": {"N": "1"}, "b": {"S": "x"}, "c": {"S": "x"}}
-    part = {"a": {"N": "1"}, "b": {"S": "x"}}
-    assert guess({"M": full}, {"M": part}, nested=nested).text == "Thing"
-    assert not nested.found[0].is_model
-    assert nested.found[0].members["c"] == ("str", False)
+    assert guess(*({"M": each} for each in maps), nested=nested).text == "Thing"
+    [found] = nested.found
+    assert (found.is_model, found.absent_when_none, found.members["c"]) == (is_model, absent_when_none, member)
 
 
 def test_equal_maps_are_one_class(guess):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dynamap_async.simulated import (
     control,
@@ -84,6 +84,7 @@ class SimulatedDynamoDB(Service):
         lag: how old what a read sees may be that is not consistent, in seconds; None for what is there now.
         expire: how many seconds after an item has expired it is deleted at the latest; None for never.
         capacity: by which rules what has no units is refused; None to refuse nothing for want of them.
+        buckets: what exports write and imports read; None for nothing.
     """
 
     def execute(self, operation: str, body: bytes) -> tuple[int, bytes]:
@@ -94,12 +95,12 @@ class SimulatedDynamoDB(Service):
             body: its JSON.
         """
         try:
-            shape, carry_out = OPERATIONS.get(operation) or _unknown(operation)
+            shape, carry_out = OPERATIONS.get(operation) or _seldom(operation)
             request = wire.read(body)
             shape.admit(request)
             with self.turn:
-                if self.expiry is not None:
-                    self.expire()
+                if self.expiry is not None or self.jobs.waiting:
+                    self.catch_up()
                 return 200, wire.answer(carry_out(self, request))
         except Refused as refused:
             return refused.status, wire.write(refused.answer())
@@ -122,5 +123,15 @@ class SimulatedDynamoDB(Service):
             saved.read(self, text)
 
 
-def _unknown(operation: str) -> NoReturn:
+def _seldom(operation: str) -> tuple[Structure, Operation]:
+    """Return an operation that most programs do not ask for.
+
+    Raises:
+        Refused: there is none of this name.
+    """
+    from dynamap_async.simulated.moving import OPERATIONS as MOVING  # few engines have buckets
+
+    found = MOVING.get(operation)
+    if found is not None:
+        return found
     raise Refused("UnknownOperationException", f"the simulated DynamoDB does not know the operation {operation}")

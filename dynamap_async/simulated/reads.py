@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from dynamap_async.simulated.expressions.conditions import (
 )
 from dynamap_async.simulated.expressions.paths import read_projection
 from dynamap_async.simulated.expressions.reader import Placeholders
-from dynamap_async.simulated.items import projection_of
+from dynamap_async.simulated.items import cut_text, projection_of
 from dynamap_async.simulated.keys import refuse_empty, start_position
 from dynamap_async.simulated.pages import page
 from dynamap_async.simulated.shapes import (
@@ -222,6 +222,41 @@ def query(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     return _page(service, asked, keys.between(low, high) if forward else keys.backwards(low, high), low)
 
 
+def selection(table: Table, asked: dict[str, Any]) -> Callable[[Position, Entry], bytes | None]:
+    """Return what gives the JSON of an entry as a request wants it; None for those that it leaves out.
+
+    Args:
+        table: the table.
+        asked: the expressions, with their placeholders.
+
+    Raises:
+        Refused: an expression is wrong.
+    """
+    known = Placeholders(asked, "FilterExpression", "KeyConditionExpression", "ProjectionExpression")
+    values = dict(known.values)
+    low: Position = b""
+    high: Position | None = None
+    condition: Condition | None = None
+    if (text := asked.get("KeyConditionExpression")) is not None:
+        key = _condition(known, text, "KeyConditionExpression")
+        refuse_faults(key, values, "KeyConditionExpression")
+        low, high = _bounds(table, list(_terms(key)), values, older=False)
+    if (text := asked.get("FilterExpression")) is not None:
+        condition = _condition(known, text, "FilterExpression")
+        refuse_faults(condition, values, "FilterExpression")
+        if "KeyConditionExpression" in asked:
+            _refuse_keys_in(condition, table, "Filter Expression")
+    cut = projection_of(asked, known)
+    known.all_used()
+
+    def chosen(position: Position, entry: Entry) -> bytes | None:
+        if position < low or (high is not None and position >= high):
+            return None
+        return cut_text(entry, cut) if condition is None or condition.holds(entry.item, values) else None
+
+    return chosen
+
+
 _OTHERS: dict[type, str] = {Not: "NOT", In: "IN", Both: "OR", Contains: "contains", HasType: "attribute_type"}
 
 
@@ -355,14 +390,16 @@ def _range(begin: Position, sign: str, operands: list[Value]) -> tuple[Position,
 def _refuse_key_filter(asked: _Asked) -> None:
     if asked.filter is None:
         return
-    keys = {part.name for part in asked.place.parts}
-    for name in asked.filter.names():
+    _refuse_keys_in(
+        asked.filter, asked.place, "Filter Expression" if "FilterExpression" in asked.body else "QueryFilter"
+    )
+
+
+def _refuse_keys_in(condition: Condition, place: Place, what: str) -> None:
+    keys = {part.name for part in place.parts}
+    for name in condition.names():
         if name in keys:
-            if "FilterExpression" in asked.body:
-                raise invalid(
-                    "Filter Expression can only contain non-primary key attributes: Primary key attribute: " + name
-                )
-            raise invalid(f"QueryFilter can only contain non-primary key attributes: Primary key attribute: {name}")
+            raise invalid(f"{what} can only contain non-primary key attributes: Primary key attribute: {name}")
 
 
 def scan(service: Service, body: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from dynamap_async.limits import CLIENT_REQUEST_TOKEN_SECONDS
 from dynamap_async.simulated.changes import Streams
 from dynamap_async.simulated.errors import Refused, invalid
 from dynamap_async.simulated.expiry import BY_THE_SERVICE, Expiry
+from dynamap_async.simulated.jobs import Jobs
 from dynamap_async.simulated.keys import admit_index_keys, position_of_item
 from dynamap_async.simulated.lag import Lag
 from dynamap_async.simulated.meters import written
@@ -25,6 +26,7 @@ from dynamap_async.simulated.writes import ItemWrite
 from dynamap_async.units import Charge
 
 if TYPE_CHECKING:
+    from dynamap_async.simulated.buckets import Buckets
     from dynamap_async.simulated.capacity import Throttle
     from dynamap_async.simulated.supplies import Capacity
 
@@ -44,6 +46,7 @@ class Service:
         lag: how old what a read sees may be that is not consistent, in seconds; None for what is there now.
         expire: how many seconds after an item has expired it is deleted at the latest; None for never.
         capacity: by which rules what has no units is refused; None to refuse nothing for want of them.
+        buckets: what exports write and imports read; None for nothing.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class Service:
         lag: float | None = None,
         expire: float | None = None,
         capacity: Capacity | None = None,
+        buckets: Buckets | None = None,
     ) -> None:
         self.store: Store = Store()
         self.clock = clock
@@ -73,6 +77,9 @@ class Service:
             self.throttle = Throttle(capacity, clock, self.arn)
         self.turn: threading.Lock = threading.Lock()
         """Held by whoever works on the tables."""
+        self.buckets = buckets
+        self.jobs: Jobs = Jobs()
+        """Exports, imports and bulk puts."""
         self.lag = None if lag is None else Lag(lag, clock, self.random("lag"))
         self.expiry = None if expire is None else Expiry(self.store, clock, self.random, expire)
         self.store.watchers.extend(mode.note for mode in (self.lag, self.expiry) if mode is not None)
@@ -98,12 +105,12 @@ class Service:
         """
         with self.turn:
             self.store.journal.restore(snapshot)
-            self._settle()
+            self.settle()
 
     def items(self, name: str) -> list[Item]:
         """Return the items of a table, in the order of scans."""
         with self.turn:
-            self.expire()
+            self.catch_up()
             return list(self.store.items(name))
 
     def load(self, name: str, items: Iterable[Item]) -> None:
@@ -124,7 +131,7 @@ class Service:
             except Refused as refused:
                 raise ValueError(refused.message) from None
             finally:
-                self._settle()
+                self.settle()
 
     def size(self) -> int:
         """Return the bytes of all items."""
@@ -141,12 +148,15 @@ class Service:
                 if name in self.store.tables:
                     self.store.drop(name)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Let all reads see what is there now."""
         if self.lag is not None:
             self.lag.settle()
 
-    def expire(self) -> None:
-        """Delete what has expired long enough ago."""
+    def catch_up(self) -> None:
+        """Do what is due: delete what has expired long enough ago, and go on with exports, imports and bulk puts."""
+        if self.jobs.waiting:
+            self.jobs.catch_up(self.clock())
         if self.expiry is not None:
             for change in self.expiry.due():
                 self.carry(change, BY_THE_SERVICE)
@@ -245,7 +255,11 @@ class Service:
             change: what is stored.
             by: the service that does it, for items that have expired.
         """
-        change.table.store(change)
+        table = change.table
+        table.store(change)
+        if "RecoveryDays" in table.settings:
+            table.remember(change, self.clock(), table.settings["RecoveryDays"] * 86_400)
+            self.store.journal.note(table.forget_last)
         shard = self.streams.note(change, by)
         if shard is not None:
             self.store.journal.note(shard.forget_last)

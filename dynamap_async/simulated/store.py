@@ -7,6 +7,7 @@ joins texts. Keys are bytes that sort as the service sorts: the hash of the part
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -212,6 +213,14 @@ class Change:
 Watcher: TypeAlias = Callable[[Change], None]
 
 
+class Past(NamedTuple):
+    """What was at a position before it was written."""
+
+    written: float
+    position: Position
+    entry: Entry | None
+
+
 def same_items(one: Entry, other: Entry) -> bool:
     """Return whether two entries have the same attributes."""
     if one.text == other.text:
@@ -230,6 +239,8 @@ class Table(Place):
     """What DescribeTable says of it, but for what is counted."""
     journal: Journal | None = None
     watchers: Sequence[Watcher] = ()
+    past: deque[Past] = field(default_factory=deque[Past])
+    """What was written while the table could be recovered, in order."""
 
     def note_in(self, journal: Journal, watchers: Sequence[Watcher]) -> None:
         """Note in a journal how to undo what is done from now on, and tell watchers what is stored."""
@@ -286,6 +297,31 @@ class Table(Place):
     def replace(self, key: Position, item: Item | None, size: int = 0) -> None:
         """Store an item, or remove the one that is there; see ``change``."""
         self.store(self.change(key, item, size))
+
+    def remember(self, change: Change, now: float, seconds: float) -> None:
+        """Remember what a change replaces, and forget what is older than so many seconds."""
+        self.past.append(Past(now, change.position, change.old))
+        while self.past[0].written < now - seconds:
+            self.past.popleft()
+
+    def forget_last(self) -> None:
+        """Forget the last change."""
+        if self.past:
+            self.past.pop()
+
+    def entries_at(self, moment: float, *, inclusive: bool = True) -> dict[Position, Entry]:
+        """Return what was in the table at a moment at which it could be recovered.
+
+        Args:
+            moment: the time.
+            inclusive: whether what was written at that very time is there.
+        """
+        found: dict[Position, Entry | None] = dict(self.entries)
+        for past in reversed(self.past):
+            if past.written < moment or (inclusive and past.written == moment):
+                break
+            found[past.position] = past.entry
+        return {position: entry for position, entry in found.items() if entry is not None}
 
     def _undo(self, key: Position, now: Entry | None, before: Entry | None) -> None:
         self.store(self._between(key, now, before, None if before is None else before.item))

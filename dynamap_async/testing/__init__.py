@@ -7,6 +7,7 @@ made of it are in ``dynamap_async.pytest_plugin``, which pytest finds by itself.
 """
 
 from dynamap_async.simulated import Capacity, Refusal, StreamCalls, StreamShards
+from dynamap_async.testing.buckets import Buckets
 from dynamap_async.testing.choice import find_engine
 from dynamap_async.testing.clock import FrozenClock
 from dynamap_async.testing.engine import Engine
@@ -18,6 +19,7 @@ from dynamap_async.testing.seeding import read_items, seed
 from dynamap_async.testing.virtual_clock import VirtualClockLoop
 
 __all__ = [
+    "Buckets",
     "Capacity",
     "Engine",
     "FrozenClock",

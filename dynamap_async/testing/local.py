@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Final, Self, cast
 from zlib import crc32
@@ -22,6 +22,7 @@ from dynamap_async.simulated import (
     StreamCalls,
     StreamShards,
 )
+from dynamap_async.testing.buckets import Buckets
 from dynamap_async.testing.data_file import DataFile
 from dynamap_async.testing.engine import CREDENTIALS, REGION, Engine, of_connection
 from dynamap_async.testing.ports import listen
@@ -107,6 +108,7 @@ class LocalEngine(Engine):
             stored: each sees what was there at a moment of its own, which is drawn. None lets them see it at once.
         expire: whether items are deleted some time after their time to live has passed: within two days, or within so
             many seconds. The time is drawn for each item; it is deleted when somebody asks the engine after it.
+        buckets: folders that stand for buckets of S3, for exports, imports and bulk puts.
         capacity: what tables and indexes have: what is beyond is refused; None to refuse nothing for want of units.
 
     Raises:
@@ -130,6 +132,7 @@ class LocalEngine(Engine):
         streams: StreamShards | None = None,
         lag: float | None = None,
         expire: bool | float = False,
+        buckets: Buckets | Mapping[str, str | os.PathLike[str]] | None = None,
         capacity: Capacity | None = None,
     ) -> None:
         """Describe the engine; it is started when it is entered.
@@ -143,6 +146,7 @@ class LocalEngine(Engine):
             streams: how streams are cut into shards.
             lag: seconds, 0 or more.
             expire: True or False, or seconds.
+            buckets: name of a bucket -> folder, or ``Buckets``.
             capacity: what tables and indexes have, such as ``Capacity()``.
         """
         super().__init__(models=models, port=port)
@@ -161,6 +165,7 @@ class LocalEngine(Engine):
         self._data: Final = None if data is None else DataFile(data)
         self._lag: Final = None if lag is None else _seconds("lag", lag, "lag=0.2")
         self._expire: Final = _expiry(expire)
+        self._buckets: Final = buckets if buckets is None or isinstance(buckets, Buckets) else Buckets(buckets)
         self._service: SimulatedDynamoDB | None = None
         self._server: Server | None = None
 
@@ -351,6 +356,7 @@ class LocalEngine(Engine):
             shards=self._streams,
             lag=self._lag,
             expire=self._expire,
+            buckets=self._buckets,
             capacity=self._capacity,
         )
         if self._data is not None:

@@ -1,12 +1,15 @@
 """What a ``LocalEngine`` does as DynamoDB does it, and a program finds out in production otherwise."""
 
+import re
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
+import boto3
 import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, TimeToLive
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.testing import FrozenClock, LocalEngine
+from dynamap_async.testing import Buckets, FrozenClock, LocalEngine
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -50,9 +53,42 @@ async def test_expired_items_are_deleted_within_two_days(tmp_path):
         assert await session.find(Login, "ada") is None
 
 
+def test_a_table_is_exported_to_a_folder_and_imported_from_it(tmp_path):
+    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": "eu-west-1"}
+    with LocalEngine(models=[Login], buckets={"backup": tmp_path}) as engine:
+        items = [{"user": {"S": f"u{number}"}, "city": {"S": "London"}} for number in range(9)]
+        engine.load("logins", items)
+        client = boto3.client("dynamodb", endpoint_url=engine.endpoint_url, **keys)
+        with closing(client):
+            client.update_continuous_backups(
+                TableName="logins", PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+            )
+            arn = client.describe_table(TableName="logins")["Table"]["TableArn"]
+            export = client.export_table_to_point_in_time(TableArn=arn, S3Bucket="backup")["ExportDescription"]
+            done = client.describe_export(ExportArn=export["ExportArn"])["ExportDescription"]
+            assert (done["ExportStatus"], done["ItemCount"]) == ("COMPLETED", 9)
+            folder = done["ExportManifest"].rpartition("/")[0]
+            imported = client.import_table(
+                S3BucketSource={"S3Bucket": "backup", "S3KeyPrefix": f"{folder}/data/"},
+                InputFormat="DYNAMODB_JSON",
+                InputCompressionType="GZIP",
+                TableCreationParameters={
+                    "TableName": "copies",
+                    "KeySchema": [{"AttributeName": "user", "KeyType": "HASH"}],
+                    "AttributeDefinitions": [{"AttributeName": "user", "AttributeType": "S"}],
+                    "BillingMode": "PAY_PER_REQUEST",
+                },
+            )["ImportTableDescription"]
+            done = client.describe_import(ImportArn=imported["ImportArn"])["ImportTableDescription"]
+            assert (done["ImportStatus"], done["ImportedItemCount"]) == ("COMPLETED", 9)
+        assert engine.items("copies") == engine.items("logins")
+
+
 @pytest.mark.parametrize(
     ("setting", "remedy"),
     [
+        ({"buckets": "folder"}, "'folder' names no buckets; write {'backup': 'folder'}"),
+        ({"buckets": {"backup": ""}}, "the bucket 'backup' has no folder: ''"),
         ({"lag": -1}, "lag=-1 is not a number of seconds, 0 or more; write lag=0.2"),
         ({"lag": True}, "lag=True is not a number"),
         ({"lag": float("nan")}, "lag=nan is not a number"),
@@ -61,5 +97,10 @@ async def test_expired_items_are_deleted_within_two_days(tmp_path):
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused_with_the_remedy(setting, remedy):
-    with pytest.raises(ConfigurationError, match=remedy):
+    with pytest.raises(ConfigurationError, match=re.escape(remedy)):
         LocalEngine(**setting)
+
+
+def test_buckets_take_a_time_that_is_one():
+    with pytest.raises(ConfigurationError, match="seconds=-1 is not a number of seconds"):
+        Buckets({}, seconds=-1)

@@ -28,3 +28,18 @@ def refused():
         return found["__type"].rpartition("#")[2], found.get("message", found.get("Message"))
 
     return refused
+
+
+class MovableClock:
+    """A time that a test moves."""
+
+    def __init__(self):
+        self.now = 1_800_000_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return MovableClock()

@@ -1,0 +1,160 @@
+"""Exports, imports and bulk puts: what goes on after it was asked for, and is done when its time has come.
+
+No task runs: what is due by the clock is done when somebody asks the service for anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias
+
+from dynamap_async.simulated.errors import Refused, invalid
+
+_TOKEN_SECONDS: Final = 8 * 3600
+"""AWS: the same client token means the same job for so long."""
+_LISTED_SECONDS: Final = 90 * 86_400
+"""AWS: how long jobs are listed."""
+Kind: TypeAlias = Literal["export", "import", "bulk"]
+
+
+class Failed(Exception):  # noqa: N818 - what ends an export, an import or a bulk put
+    """An export, an import or a bulk put cannot go on.
+
+    Args:
+        code: its FailureCode.
+        message: its FailureMessage.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One export, import or bulk put."""
+
+    kind: Kind
+    arn: str
+    table_arn: str
+    token: str | None
+    asked: dict[str, Any]
+    started: float
+    ends: float
+    run: Callable[[Job, float], str | None]
+    """Does what is due when a share of its time has passed, from 0 to 1; returns how it ends, if not as COMPLETED."""
+    details: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What its description has besides what is here."""
+    status: str = "IN_PROGRESS"
+    ended: float | None = None
+
+    def keep(self, **details: Any) -> None:
+        """Have further members in its description."""
+        self.details.update(details)
+
+    def catch_up(self, now: float) -> None:
+        """Do what is due."""
+        share = 1.0 if now >= self.ends else max(0.0, (now - self.started) / (self.ends - self.started))
+        if self.status == "CANCELLING":
+            share = 0.0  # nothing more
+        try:
+            outcome = self.run(self, share)
+        except Failed as failed:
+            self.keep(FailureCode=failed.code, FailureMessage=failed.message)
+            outcome, share = "FAILED", 1.0
+        except OSError as error:
+            self.keep(FailureCode="S3AccessDenied", FailureMessage=str(error))
+            outcome, share = "FAILED", 1.0
+        if share >= 1 or self.status == "CANCELLING":
+            self.ended = min(now, self.ends)
+            self.status = outcome or "COMPLETED"
+
+    def cancel(self) -> None:
+        """Let it end the next time that it is looked at."""
+        if self.status == "IN_PROGRESS":
+            self.status = "CANCELLING"
+
+
+class Jobs:
+    """All exports, imports and bulk puts of a service."""
+
+    def __init__(self) -> None:
+        self._all: dict[str, Job] = {}
+        self.waiting: list[Job] = []
+        """Those that are not done."""
+
+    def start(self, job: Job, note: Callable[[Callable[[], object]], object]) -> None:
+        """Begin a job.
+
+        Args:
+            job: what begins.
+            note: keeps how it is undone.
+        """
+        self._all[job.arn] = job
+        self.waiting.append(job)
+        note(partial(self._forget, job))
+
+    def _forget(self, job: Job) -> None:
+        self._all.pop(job.arn, None)
+        if job in self.waiting:
+            self.waiting.remove(job)
+
+    def catch_up(self, now: float) -> None:
+        """Do what is due in each of them."""
+        for job in list(self.waiting):
+            job.catch_up(now)
+        self.waiting = [job for job in self.waiting if job.ended is None]
+
+    def find(self, kind: Kind, arn: str) -> Job | None:
+        """Return a job; None if there is none."""
+        job = self._all.get(arn)
+        return job if job is not None and job.kind == kind else None
+
+    def of(self, kind: Kind) -> list[Job]:
+        """Return all of a kind, the oldest first."""
+        return [job for job in self._all.values() if job.kind == kind]
+
+    def repeated(self, kind: Kind, asked: dict[str, Any], now: float, conflict: Refused) -> Job | None:
+        """Return the job that a client token already means; None if there is none.
+
+        Args:
+            kind: what is asked for.
+            asked: the request.
+            now: the time.
+            conflict: what is said if the token was used with other parameters.
+
+        Raises:
+            Refused: it was.
+        """
+        token = asked.get("ClientToken")
+        for job in self.of(kind):
+            if token is not None and job.token == token and now < (job.ended or now) + _TOKEN_SECONDS:
+                if job.asked != asked:
+                    raise conflict
+                return job
+        return None
+
+    def page(self, found: list[Job], body: dict[str, Any], limit: str, now: float) -> tuple[list[Job], str | None]:
+        """Return the jobs of one page of a list, and the token of the next.
+
+        Args:
+            found: all, in the order of the list.
+            body: the request.
+            limit: the member that limits a page.
+            now: the time.
+
+        Raises:
+            Refused: the token is none.
+        """
+        token, size = body.get("NextToken"), int(body.get(limit) or 25)
+        recent = [job for job in found if job.started >= now - _LISTED_SECONDS]
+        begin = 0
+        if token is not None:
+            if len(token) != 112 or token != token[:16] * 7:
+                raise invalid("Invalid NextToken")
+            begin = int(token[:16], 16)
+        end = begin + size
+        return recent[begin:end], f"{end:016x}" * 7 if end < len(recent) else None

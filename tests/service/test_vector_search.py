@@ -47,8 +47,8 @@ class Client:
     def close(self):
         self._connection.close()
 
-    def ask(self, operation, **body):
-        headers = HEADERS | {"X-Amz-Target": f"DynamoDB_20120810.{operation}"}
+    def ask(self, operation, *, host=None, **body):
+        headers = HEADERS | {"X-Amz-Target": f"DynamoDB_20120810.{operation}"} | ({"Host": host} if host else {})
         self._connection.request("POST", "/", json.dumps(body), headers)
         response = self._connection.getresponse()
         return response.status, json.loads(response.read())
@@ -283,3 +283,9 @@ def test_both_engines_give_the_vector_and_the_attributes_that_are_asked_for(memo
             result["Item"]["e"] = [float(each["N"]) for each in result["Item"]["e"]["L"]]
             result["Score"] = round(result["Score"], 9)
         assert one == other
+
+
+def test_a_search_for_the_host_that_aws_has_for_them_is_answered_at_the_one_address(memory):
+    operation, body = search()
+    status, answer = memory.ask(operation, host="search-dynamodb.eu-west-1.amazonaws.com", **body)
+    assert (status, answer["SearchResults"]) == (200, [])

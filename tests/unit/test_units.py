@@ -121,3 +121,9 @@ def test_charges_add_up_for_the_table_and_for_each_index():
     assert charge == Charge(table_halves=5, index_halves={"a": 4, "b": 1})
     assert (charge.table_units, charge.index_units, charge.units) == (2.5, {"a": 2, "b": 0.5}, 5)
     assert sum([charge, charge], Charge()).halves == 2 * charge.halves
+
+
+def test_bytes_of_vector_indexes_are_added_and_are_no_units():
+    charge = Charge(table_halves=2, vector_bytes={"a": 1024}) + Charge(vector_bytes={"a": 1, "b": 2})
+    assert charge == Charge(table_halves=2, vector_bytes={"a": 1025, "b": 2})
+    assert charge.units == 1

@@ -22,9 +22,9 @@ TABLE = {
 class Engine:
     """A simulated service with a table whose stream has shards, and a clock that a test moves."""
 
-    def __init__(self, *, seed=7, **rules):
+    def __init__(self, *, seed=7, modes=None, **rules):
         self.now = 1_700_000_000.0
-        self.service = SimulatedDynamoDB(lambda: self.now, seed=seed, shards=StreamShards(**rules))
+        self.service = SimulatedDynamoDB(lambda: self.now, seed=seed, shards=StreamShards(**rules), **(modes or {}))
         self.arn = self.ask("CreateTable", **TABLE)["TableDescription"]["LatestStreamArn"]
 
     def answer(self, operation, **body):
@@ -391,6 +391,20 @@ def test_a_snapshot_takes_back_what_the_shards_tell():
     engine.put("b")
     told = [record for shard in engine.shards() for record in engine.read(shard)[0]]
     assert sorted(record["dynamodb"]["Keys"]["pk"]["S"] for record in told) == ["a", "b"]
+
+
+def test_items_that_expired_are_deleted_by_the_service_in_their_shard():
+    engine = Engine(modes={"expire": HOUR}, **unlimited())
+    spec = {"Enabled": True, "AttributeName": "ends"}
+    engine.ask("UpdateTimeToLive", TableName="things", TimeToLiveSpecification=spec)
+    for key in range(20):
+        ends = {"N": str(int(engine.now) + 60)}
+        engine.ask("PutItem", TableName="things", Item={"pk": {"S": str(key)}, "ends": ends})
+    engine.now += 2 * HOUR
+    for records, _ended in [engine.read(shard) for shard in engine.shards()]:
+        deleted = [record for record in records if record["eventName"] == "REMOVE"]
+        assert len(deleted) * 2 == len(records) > 0
+        assert {record["userIdentity"]["PrincipalId"] for record in deleted} == {"dynamodb.amazonaws.com"}
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from dynamap_async.dataclass import dataclass
 
 CONTENT_TYPE: Final = "application/x-amz-json-1.0"
 """The media type of every request and answer."""
+
+
+ARN_START: Final = "arn:"
+"""What ARNs begin with, and no table's name does: it has no colon."""
+_TABLE_ARN: Final = re.compile(r"arn:aws[a-z-]*:dynamodb:([a-z0-9-]+):([0-9]{12}):table/([A-Za-z0-9_.-]+)")
+
+
+class TableArn(NamedTuple):
+    """The parts of a table's ARN."""
+
+    region: str
+    account: str
+    name: str
+
+
+def table_arn(table: object) -> TableArn | None:
+    """Return the parts of the ARN that a table is named by; None where that is its name, or neither."""
+    found = _TABLE_ARN.fullmatch(table) if isinstance(table, str) else None
+    return None if found is None else TableArn(*found.groups())
 
 
 # Compared by identity: a transport finds a request's endpoint by its service, for each request.

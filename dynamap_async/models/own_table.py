@@ -14,7 +14,7 @@ from dynamap_async.models.settings import (
     SETTINGS,
     UPGRADE,
     Settings,
-    check_name,
+    check_index_name,
     fault,
     marked_functions,
     throughput_of,
@@ -145,7 +145,7 @@ def _index(
     fields: Mapping[str, FieldPlan],
     table: KeySchema,
 ) -> IndexSchema:
-    check_name(declared.name, "index name", model=model.__name__, field=attribute)
+    check_index_name(declared.name, model=model.__name__, field=attribute)
     for name in (*declared.partition_fields, *declared.sort_fields):
         _field(model, attribute, name, fields)
     _check_index_shape(model, attribute, declared, table)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from dynamap_async.codec import StoredForm
 from dynamap_async.errors import ModelDefinitionError
-from dynamap_async.schema import NAME_RULE, TableSettings, Throughput, is_name
+from dynamap_async.schema import NAME_RULE, TABLE_RULE, TableSettings, Throughput, is_name, names_table
 
 SETTINGS: Final = "__dynamap_settings__"
 """The class attribute that holds a model's Settings."""
@@ -124,10 +124,16 @@ def fault(model: str, message: str, field: str | None = None) -> ModelDefinition
     )
 
 
-def check_name(name: str, what: str, *, model: str, field: str | None = None) -> None:
-    """Raise ModelDefinitionError unless DynamoDB accepts the name of a table or index."""
+def check_index_name(name: str, *, model: str, field: str | None = None) -> None:
+    """Raise ModelDefinitionError unless DynamoDB accepts the name of an index."""
     if not is_name(name):
-        raise fault(model, f"{what} {name!r} is not allowed; use {NAME_RULE}", field)
+        raise fault(model, f"index name {name!r} is not allowed; use {NAME_RULE}", field)
+
+
+def check_table_name(name: str, model: str) -> None:
+    """Raise ModelDefinitionError unless DynamoDB accepts a text for a table: its name, or its ARN."""
+    if not names_table(name):
+        raise fault(model, f"table name {name!r} is not allowed; use {TABLE_RULE}")
 
 
 def names_periods(table: str) -> bool:
@@ -210,7 +216,7 @@ def check_table(name: str, table: object, *, abstract: bool) -> None:
             name, f"is abstract and names the table {table!r}; an abstract model has no table, so drop one of the two"
         )
     if not names_periods(table):
-        check_name(table, "table name", model=name)
+        check_table_name(table, name)
 
 
 def check_names(name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], indexes: Collection[str]) -> None:

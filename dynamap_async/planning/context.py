@@ -14,7 +14,8 @@ from dynamap_async import expressions
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError, ExpressionError, OperationError, OutOfRangeError
 from dynamap_async.models import Model, definition_of
-from dynamap_async.schema import NAME_RULE, is_name
+from dynamap_async.schema import TABLE_RULE, names_table
+from dynamap_async.service import ARN_START
 
 if TYPE_CHECKING:
     from dynamap_async.expressions import Condition, Path
@@ -29,18 +30,22 @@ class TableNames:
     prefix: str = ""
     """Stands before every name that is not given."""
     given: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Declared name -> the name in DynamoDB, to which no prefix is added."""
+    """Declared name -> the name in DynamoDB, or the ARN, to which no prefix is added."""
 
     def full(self, declared: str) -> str:
-        """Return the name that DynamoDB knows a table by."""
-        return self.given.get(declared) or self.prefix + declared
+        """Return the name, or the ARN, that DynamoDB knows a table by."""
+        if declared in self.given:
+            return self.given[declared]
+        return declared if declared.startswith(ARN_START) else self.prefix + declared
 
     def declared(self, full: str) -> str | None:
         """Return the name that models declare for a table; None for a table that no model of the session can mean."""
         named = next((name for name, each in self.given.items() if each == full), None)
-        if named is not None or not full.startswith(self.prefix):
+        if named is not None:
             return named
-        name = full.removeprefix(self.prefix)
+        if not full.startswith((self.prefix, ARN_START)):
+            return None
+        name = full if full.startswith(ARN_START) else full.removeprefix(self.prefix)
         return None if name in self.given else name
 
 
@@ -69,7 +74,7 @@ def table_names(prefix: object, given: object) -> TableNames:
 
     Args:
         prefix: stands before the names that are not given.
-        given: declared name -> the name in DynamoDB; None for none.
+        given: declared name -> the name in DynamoDB, or the ARN; None for none.
 
     Raises:
         ConfigurationError: they are of a wrong type, DynamoDB has no such name, or two tables would become one.
@@ -85,8 +90,10 @@ def table_names(prefix: object, given: object) -> TableNames:
         )
     names: dict[Any, Any] = {**given}
     for declared, full in names.items():
-        if not isinstance(declared, str) or not is_name(full):
-            raise ConfigurationError(f"table_names={{{declared!r}: {full!r}}}: a table's name has {NAME_RULE}")
+        if not isinstance(declared, str) or not names_table(full):
+            raise ConfigurationError(
+                f"table_names={{{declared!r}: {full!r}}}: {full!r} is no table; write its name, of {TABLE_RULE}"
+            )
     twice = next((full for full in names.values() if list(names.values()).count(full) > 1), None)
     if twice is not None:
         both = " and ".join(repr(name) for name, full in names.items() if full == twice)

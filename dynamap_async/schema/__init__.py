@@ -9,11 +9,13 @@ from dynamap_async.schema.on_demand import NEW_WARM, NO_MAXIMUM, OnDemand
 from dynamap_async.schema.record_kinds import RecordKind
 from dynamap_async.schema.table import (
     NAME_RULE,
+    TABLE_RULE,
     TableSchema,
     check_attribute_names,
     check_schema,
     is_attribute_name,
     is_name,
+    names_table,
 )
 from dynamap_async.schema.table_settings import (
     STREAM_VIEWS,
@@ -35,6 +37,7 @@ __all__ = [
     "NO_MAXIMUM",
     "STREAM_VIEWS",
     "TABLE_CLASSES",
+    "TABLE_RULE",
     "Encryption",
     "IndexKind",
     "IndexSchema",
@@ -56,4 +59,5 @@ __all__ = [
     "include",
     "is_attribute_name",
     "is_name",
+    "names_table",
 ]

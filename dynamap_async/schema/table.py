@@ -15,6 +15,7 @@ from dynamap_async.schema.indexes import IndexKind, IndexSchema
 from dynamap_async.schema.keys import KeySchema
 from dynamap_async.schema.on_demand import OnDemand
 from dynamap_async.schema.table_settings import TableSettings
+from dynamap_async.service import table_arn
 from dynamap_async.wire import KeyTag
 
 NAME_RULE: Final = f"{TABLE_NAME_MIN} to {TABLE_NAME_MAX} characters of a-z A-Z 0-9 _ - ."
@@ -23,6 +24,11 @@ NAME_RULE: Final = f"{TABLE_NAME_MIN} to {TABLE_NAME_MAX} characters of a-z A-Z 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
 """
 _NAME: Final = re.compile(rf"[A-Za-z0-9_.-]{{{TABLE_NAME_MIN},{TABLE_NAME_MAX}}}")
+TABLE_RULE: Final = f"{NAME_RULE}, or the table's ARN, arn:aws:dynamodb:REGION:ACCOUNT:table/NAME"
+"""What a table is named by in requests: by its ARN it may be one of another account.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-iam-actions.html
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +91,12 @@ class TableSchema:
     def named(self, name: str) -> TableSchema:
         """Return the same table under another name."""
         return self if name == self.name else replace(self, name=name)
+
+
+def names_table(text: object) -> bool:
+    """Return whether DynamoDB takes a text for a table: as its name, or as its ARN."""
+    arn = table_arn(text)
+    return is_name(text if arn is None else arn.name)
 
 
 def is_name(text: object) -> bool:

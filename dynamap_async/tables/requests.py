@@ -21,6 +21,7 @@ from dynamap_async.schema import (
     TableSettings,
     Throughput,
 )
+from dynamap_async.service import table_arn
 from dynamap_async.tables.setting_requests import create_members, read_others, read_settings, tags_to_wire
 from dynamap_async.transport import UNREADABLE, damaged
 from dynamap_async.wire import Body
@@ -110,8 +111,13 @@ def create_request(schema: TableSchema, *, throughput: Throughput | None, tags: 
         tags: its tags, besides those that it declares.
 
     Raises:
-        OperationError: there are too many tags.
+        OperationError: there are too many tags, or the table is named by its ARN.
     """
+    if table_arn(schema.name) is not None:
+        raise OperationError(
+            f"{schema.name} is named by its ARN, and DynamoDB makes a table in the caller's own account only; create "
+            "it by its name, in a session of the account that is to own it"
+        )
     tags = {**(schema.settings.tags or {}), **tags}
     if len(tags) > TAGS_PER_TABLE:
         raise OperationError(f"{len(tags)} tags for {schema.name}; DynamoDB allows {TAGS_PER_TABLE}")

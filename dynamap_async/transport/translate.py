@@ -9,6 +9,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Batch
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -40,6 +41,7 @@ from dynamap_async.errors import (
     UnknownServiceError,
 )
 from dynamap_async.request import Request
+from dynamap_async.service import table_arn
 from dynamap_async.transport.failures import place_of
 
 EXPIRED_CODES: Final = frozenset({"ExpiredTokenException", "ExpiredToken"})
@@ -129,7 +131,7 @@ _REMEDIES: Final[Mapping[type[ServiceError], str]] = {
     ResourceInUseError: "Wait until the table and its indexes are ACTIVE: `session.tables.describe(Model)` tells.",
     RecoveryUnavailableError: "Try again in a few minutes: continuous backups of the table are not ready.",
     IndexNotReadyError: "It cannot be read until it is built; `await session.tables.ensure(Model)` waits for that.",
-    AccessDeniedError: "Allow {permission}{of_table} in the IAM policy of the caller.",
+    AccessDeniedError: "Allow {permission}{of_table} in the IAM policy of the caller{owner}.",
     CredentialsRejectedError: "Check the access key, its session token, the region and the clock of this machine.",
 }
 
@@ -162,6 +164,14 @@ _REMEDIES_OF_MESSAGES: Final[Mapping[str, str]] = {
     ),
 }
 """A part of the message of a ValidationException -> what to do."""
+
+_OF_THE_OWNER_ONLY: Final = frozenset(
+    {"ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction", "UpdateTimeToLive"}
+)
+"""What DynamoDB does for the account that owns a table, and for no other, whatever its policies say.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-iam-actions.html
+"""
 
 _EXISTS: Final = (
     "Wait until the table is ACTIVE. If it exists already, `tables.create(Model, if_missing=True)` leaves it as it is."
@@ -244,16 +254,34 @@ def _message(kind: type[ServiceError], request: Request, code: str, facts: Mappi
     answer = f"{code}: {said}." if said else f"{code}."
     permission = _PERMISSIONS.get(request.operation, f"dynamodb:{request.operation}")
     of_table = " on this table" if request.table else ""
+    owner = "" if table_arn(request.table) is None else _of_the_owner(request, permission)
     remedy = (
         _REMEDIES_OF_CODES.get(code)
         or _remedy_of(answer)
-        or _REMEDIES.get(kind, "").format(permission=permission, of_table=of_table)
+        or _REMEDIES.get(kind, "").format(permission=permission, of_table=of_table, owner=owner)
     )
     if kind is ResourceInUseError and request.operation == "CreateTable":
         remedy = _EXISTS
     if kind is InternalServerError and request.writes:
         remedy = "The write may have been done all the same."
     return f"{place_of(request)}: {answer} {remedy}".rstrip()
+
+
+def _of_the_owner(request: Request, permission: str) -> str:
+    """Return what the resource policy of a table has to say, which its owner attaches, for callers of other accounts.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-cross-account-access.html
+    """
+    if request.operation in _OF_THE_OWNER_ONLY:
+        return f"; where the table is another account's, DynamoDB refuses {request.operation} whatever policies say"
+    resource = request.table if request.index is None else f"{request.table}/index/{request.index}"
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"AWS": "arn:aws:iam::ACCOUNT-OF-THE-CALLER:role/ROLE"},
+        "Action": [f"dynamodb:{action}" for action in re.findall(r"[A-Z]\w+", permission)],
+        "Resource": resource,
+    }
+    return f"; where the table is another account's, its resource policy needs {json.dumps(statement)} as well"
 
 
 def _remedy_of(answer: str) -> str:

@@ -19,7 +19,14 @@ from dynamap_async.models.indexes import (
     limits_of,
     replaced_name,
 )
-from dynamap_async.models.settings import check_keywords, check_name, fault, names_periods, throughput_of
+from dynamap_async.models.settings import (
+    check_index_name,
+    check_keywords,
+    check_table_name,
+    fault,
+    names_periods,
+    throughput_of,
+)
 from dynamap_async.schema import (
     IndexSchema,
     KeyAttribute,
@@ -134,7 +141,7 @@ class Table:
                 "must have one name: a table for each period is for one model, without a Table: class Reading(Model, "
                 'table="readings_{at:month}")'
             )
-        check_name(name, "table name", model=f"Table({name!r})")
+        check_table_name(name, f"Table({name!r})")
         check_keywords(f"Table({name!r})", {"throughput": throughput, "settings": settings})
         self._types = dict(types)
         self.schema: Final = TableSchema(
@@ -348,7 +355,7 @@ class Table:
     def _index(self, declared: IndexDeclaration, partition: str) -> IndexSchema:
         if declared.declared_name is None:
             raise self._fault('has an index without a name; write GlobalIndex("gsi1", partition_key=...)')
-        check_name(declared.name, "index name", model=f"Table({self.name!r})")
+        check_index_name(declared.name, model=f"Table({self.name!r})")
         return IndexSchema(
             name=declared.name,
             kind=declared.kind,

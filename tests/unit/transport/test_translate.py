@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from botocore.loaders import Loader
 from botocore.model import ServiceModel
@@ -149,6 +151,44 @@ def test_access_denied_names_no_permission_that_iam_does_not_have(operation, per
     text = str(translated("AccessDeniedException", operation=operation))
     assert permission in text
     assert f"dynamodb:{operation}" not in text
+
+
+ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/visits"
+
+
+def statement_in(error):
+    text = str(error)
+    return json.loads(text[text.index("{") : text.rindex("}") + 1])
+
+
+@pytest.mark.parametrize(
+    ("operation", "actions"),
+    [
+        ("PutItem", ["dynamodb:PutItem"]),
+        ("TransactGetItems", ["dynamodb:GetItem"]),
+        (
+            "TransactWriteItems",
+            ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"],
+        ),
+    ],
+)
+def test_access_denied_to_a_table_of_another_account_prints_what_its_resource_policy_needs(operation, actions):
+    denied = translated("AccessDeniedException", operation=operation, table=ARN)
+
+    assert "in the IAM policy of the caller; where the table is another account's, its resource policy" in str(denied)
+    assert statement_in(denied) == {
+        "Effect": "Allow",
+        "Principal": {"AWS": "arn:aws:iam::ACCOUNT-OF-THE-CALLER:role/ROLE"},
+        "Action": actions,
+        "Resource": ARN,
+    }
+
+
+@pytest.mark.parametrize("operation", ["ExecuteStatement", "UpdateTimeToLive"])
+def test_what_dynamodb_never_does_for_other_accounts_prints_no_policy(operation):
+    text = str(translated("AccessDeniedException", operation=operation, table=ARN))
+
+    assert f"where the table is another account's, DynamoDB refuses {operation} whatever policies say" in text
 
 
 @pytest.mark.parametrize("name", ["message", "Message"])

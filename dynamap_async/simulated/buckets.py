@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 from dynamap_async.simulated.constraints import Structure, choice, text
 from dynamap_async.simulated.errors import Refused, invalid
@@ -72,15 +73,24 @@ def decompressor(kind: str) -> Callable[[bytes], bytes]:
     """
     if kind == "NONE":
         return bytes
-    if kind == "GZIP":
-        return gzip.decompress  # all members of a file
+    if kind == "GZIP":  # of which a file may have several members
+        return partial(_decompressed, gzip.decompress, (gzip.BadGzipFile, EOFError, zlib.error))
     for name in ("compression.zstd", "backports.zstd"):
         try:
-            found: Callable[[bytes], bytes] = import_module(name).decompress
+            zstd: Any = import_module(name)
         except ImportError:
             continue
-        return found
+        return partial(_decompressed, zstd.decompress, (zstd.ZstdError, EOFError))
     raise invalid("the simulated DynamoDB needs Python 3.14, or the package backports.zstd, to read ZSTD")
+
+
+def _decompressed(
+    decompress: Callable[[bytes], bytes], faults: tuple[type[Exception], ...], compressed: bytes
+) -> bytes:
+    try:
+        return decompress(compressed)
+    except faults as error:
+        raise Unreadable(str(error)) from None
 
 
 def content(buckets: Buckets, bucket: str, key: str, decompress: Callable[[bytes], bytes]) -> bytes:
@@ -89,14 +99,7 @@ def content(buckets: Buckets, bucket: str, key: str, decompress: Callable[[bytes
     Raises:
         Unreadable: it is not compressed in this way.
     """
-    try:
-        return decompress(buckets.read(bucket, key)).removeprefix(b"\xef\xbb\xbf")
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise Unreadable(str(error)) from None
-    except Exception as error:
-        if type(error).__module__.split(".")[-1] in {"zstd", "_zstd"}:  # whose errors have a class of their own
-            raise Unreadable(str(error)) from None
-        raise
+    return decompress(buckets.read(bucket, key)).removeprefix(b"\xef\xbb\xbf")
 
 
 def lines(found: bytes) -> Iterator[tuple[int, bytes]]:

@@ -1,4 +1,4 @@
-"""Reads that see what was stored a while ago: those that are not consistent, and all of global indexes.
+"""Reads that see what was stored a while ago: those that are not consistent, and all of global and vector indexes.
 
 Each such read sees all that was written up to a moment of its own, which is drawn, and nothing that was written later.
 So a later read may see less than an earlier one, as from another replica. What is older than the lag is seen by all.
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from dynamap_async.simulated.blocks import SortedKeys
 from dynamap_async.simulated.store import Change, Entry, Place, Position
+from dynamap_async.simulated.vector_index import VectorEntry, VectorIndex
 
 P = TypeVar("P", bound=Place)
 
@@ -25,9 +26,9 @@ class _Past(NamedTuple):
     """What was at a position before it was written."""
 
     written: float
-    place: Place
+    place: Place | VectorIndex
     position: Position
-    entry: Entry | None
+    entry: Any
 
 
 class Lag:
@@ -57,8 +58,10 @@ class Lag:
                 self._note(now, each.index, each.was, each.old)
             if each.now is not None and each.moved:
                 self._note(now, each.index, each.now, None)
+        for vector in change.vectors:
+            self._note(now, vector.index, vector.key, vector.old)
 
-    def _note(self, now: float, place: Place, position: Position, entry: Entry | None) -> None:
+    def _note(self, now: float, place: Place | VectorIndex, position: Position, entry: Any) -> None:
         if self._written and self._written[-1].written != now:
             self._just_now.clear()
         where = (id(place), position)
@@ -89,17 +92,41 @@ class Lag:
             place: the table or the index.
             age: how long ago, in seconds.
         """
+        before: dict[Position, Entry | None] = self._before(place, age)
+        if not before:
+            return place
+        return replace(place, keys=_Keys(place.keys, before), entries=_Entries(place.entries, before))
+
+    def seen_vectors(self, index: VectorIndex, age: float) -> VectorIndex:
+        """Return a vector index as it was.
+
+        Args:
+            index: the index.
+            age: how long ago, in seconds.
+        """
+        before: dict[Position, VectorEntry | None] = self._before(index, age)
+        if not before:
+            return index
+        partitions = {key: dict(entries) for key, entries in index.partitions.items()}
+        found = replace(index, entries=dict(index.entries), partitions=partitions)
+        for position, entry in before.items():
+            if (now := index.entries.get(position)) is not None:
+                found.remove(position, now)
+            if entry is not None:
+                found.add(position, entry)
+        return found
+
+    def _before(self, place: Place | VectorIndex, age: float) -> dict[Position, Any]:
+        """Return what was at those positions that were written since."""
         now = self._clock()
         self._forget(now)
-        before: dict[Position, Entry | None] = {}
+        before: dict[Position, Any] = {}
         for past in reversed(self._written):
             if now - past.written >= age:
                 break
             if past.place is place:
                 before[past.position] = past.entry
-        if not before:
-            return place
-        return replace(place, keys=_Keys(place.keys, before), entries=_Entries(place.entries, before))
+        return before
 
 
 class _Keys(SortedKeys):

@@ -177,6 +177,8 @@ def search_vectors(service: Service, body: dict[str, Any]) -> dict[str, Any]:
             f"Input search vector dimension {len(near)} does not match vector index dimension {index.dimensions}"
         )
     _admit_wanted(index, wanted)
+    if service.lag is not None:
+        index = service.lag.seen_vectors(index, service.lag.age())
     found, looked_at = index.nearest(near, int(body["TopK"]), wanted)
     texts = [
         b'{"Item":%s,"Score":%s}' % (_cut(index, each.entry.text, each.entry.vector, paths), wire.write(each.score))

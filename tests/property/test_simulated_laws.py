@@ -1,6 +1,7 @@
 """Laws of the engine in the process: order, indexes, snapshots and streams."""
 
 import json
+from base64 import b64encode
 from bisect import bisect_left
 from decimal import Decimal
 
@@ -249,3 +250,36 @@ def test_a_number_is_weighed_as_its_one_spelling_is(text):
     except Refused:
         assume(False)  # more than 38 digits
     assert numbers.weighed(text) == numbers.weighed(spelled) == (spelled, numbers.size(spelled))
+
+
+VALUES = st.recursive(
+    st.one_of(
+        st.builds(lambda text: {"S": text}, TEXTS),
+        st.builds(lambda number: {"N": str(number)}, st.integers(-(10**6), 10**6)),
+        st.builds(lambda content: {"B": b64encode(content).decode()}, st.binary(max_size=4)),
+        st.sampled_from([{"BOOL": True}, {"NULL": True}, {"SS": ["a", ""]}, {"NS": ["1", "2.5"]}]),
+    ),
+    lambda values: st.one_of(
+        st.builds(lambda members: {"M": members}, st.dictionaries(TEXTS, values, max_size=2)),
+        st.builds(lambda members: {"L": members}, st.lists(values, max_size=2)),
+    ),
+    max_leaves=4,
+)
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=3), st.dictionaries(TEXTS, VALUES, max_size=3), max_size=4))
+def test_what_one_engine_saves_another_has(contents):
+    service, again = SimulatedDynamoDB(), SimulatedDynamoDB()
+    table = {
+        "TableName": "things",
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    assert service.execute("CreateTable", json.dumps(table).encode())[0] == 200
+    service.load("things", [{**item, "pk": {"S": key}} for key, item in contents.items()])
+    text = b"".join(service.written())
+    again.read(text)
+    assert again.items("things") == service.items("things")
+    assert again.size() == service.size()
+    assert b"".join(again.written()) == text

@@ -110,13 +110,25 @@ def test_objects_of_several_gzip_members_are_read_whole(service, imported, folde
     assert found(service) == ITEMS
 
 
+class ZstdError(Exception):
+    pass
+
+
+def fake_decompress(content):
+    if content == b"none":
+        raise ZstdError
+    return content[::-1]
+
+
 def test_zstd_is_read_by_the_package_that_is_there(monkeypatch, service, imported, folder):
     package = ModuleType("backports.zstd")
-    package.decompress = lambda content: content[::-1]
+    package.decompress = fake_decompress
+    package.ZstdError = ZstdError
     monkeypatch.setitem(sys.modules, "compression.zstd", None)
     monkeypatch.setitem(sys.modules, "backports.zstd", package)
     (folder / "in" / "1.zst").write_bytes(text_of(ITEMS)[::-1])
-    assert counts(imported(InputCompressionType="ZSTD")) == (5, 5, 0)
+    (folder / "in" / "2.zst").write_bytes(b"none")
+    assert counts(imported(InputCompressionType="ZSTD")) == (6, 5, 1)
 
 
 def test_without_such_a_package_zstd_is_refused_by_name(monkeypatch, service, refused):

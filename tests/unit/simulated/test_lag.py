@@ -215,6 +215,28 @@ def test_a_new_index_has_all_items_at_once(call, service):
     assert answer["Items"] == [OLD]
 
 
+def test_a_vector_search_is_as_late_as_a_global_index(call, service, clock):
+    vector = {"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 1}
+    created = {**vector, "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "KEYS_ONLY"}}
+    call(service, "UpdateTable", TableName="notes", VectorIndexUpdates=[{"Create": created}])
+
+    def nearest():
+        answer = call(service, "SearchVectors", TableName="notes", IndexName="near", SearchVector=[{"N": "0"}], TopK=5)
+        return [each["Item"]["s"]["S"] for each in answer["SearchResults"]]
+
+    for name, place in (("1", "3"), ("2", "2")):
+        item = {"p": {"S": "p"}, "s": {"S": name}, "v": {"L": [{"N": place}]}}
+        call(service, "PutItem", TableName="notes", Item=item)
+    assert nearest() == []
+    clock.now += LAG
+    assert nearest() == ["2", "1"]
+    call(service, "PutItem", TableName="notes", Item={**KEY, "v": {"L": [{"N": "1"}]}})
+    call(service, "DeleteItem", TableName="notes", Key={"p": {"S": "p"}, "s": {"S": "2"}})
+    assert nearest() == ["2", "1"]
+    clock.now += LAG
+    assert nearest() == ["1"]
+
+
 def test_a_read_may_see_less_than_the_one_before_it(call, service, clock):
     call(service, "PutItem", TableName="notes", Item={**OLD, "n": {"N": "2"}})
     clock.now += LAG / 2

@@ -117,6 +117,25 @@ def test_every_item_is_there_again_and_in_the_indexes(call, service):
         assert answer["Count"] == 1
 
 
+def test_a_vector_index_is_there_again(call):
+    service = SimulatedDynamoDB()
+    vector = {
+        "IndexName": "near",
+        "VectorAttribute": {"AttributeName": "v"},
+        "Dimensions": 1,
+        "DistanceFunction": "EUCLIDEAN",
+        "Projection": {"ProjectionType": "KEYS_ONLY"},
+    }
+    call(service, "CreateTable", **SIMPLE, VectorIndexes=[vector])
+    call(service, "PutItem", TableName="notes", Item={"id": {"B": "AA=="}, "v": {"L": [{"N": "1"}]}})
+    again = loaded(saved(service))
+    assert described(call, again, "notes") == described(call, service, "notes")
+    search = {"TableName": "notes", "IndexName": "near", "SearchVector": [{"N": "0"}], "TopK": 5}
+    answer = call(again, "SearchVectors", **search)
+    assert answer == call(service, "SearchVectors", **search)
+    assert len(answer["SearchResults"]) == 1
+
+
 def test_a_stream_begins_anew(call, service):
     again = loaded(saved(service))
     [stream] = call(again, "ListStreams")["Streams"]

@@ -18,7 +18,7 @@ _COMMANDS = {
     "worker": "worker",
     "cold": "cold",
     "server": "server",
-    "simulated": "simulated.server",
+    "simulated": "acceptance.server",
     "loader": "acceptance.worker",
     "growing": "growth.worker",
     "serving": "web.app",

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from benchmarks.acceptance import report
 from benchmarks.acceptance.questions import QUESTIONS, Question
+from benchmarks.acceptance.server import LATENCY_SECONDS
+from benchmarks.acceptance.service import BURST_SECONDS
 from benchmarks.acceptance.table import simulated
 from benchmarks.acceptance.task import Effort
 from benchmarks.acceptance.team import Figures, SilentWorkerError, Variant
-from benchmarks.simulated.buckets import BURST_SECONDS
-from benchmarks.simulated.server import LATENCY_SECONDS
 
 FULL = Effort(write_units=1000, seconds=8.0)
 QUICK = Effort(write_units=1000, seconds=4.0)

@@ -49,10 +49,15 @@ class Throttled(Refused):
 
     def __init__(self, message: str, reasons: list[dict[str, str]], *, on_demand: bool) -> None:
         self.reasons: list[dict[str, str]] = reasons
+        self._on_demand = on_demand
         if on_demand:
             super().__init__("ThrottlingException", message, throttlingReasons=reasons)
         else:
             super().__init__("ProvisionedThroughputExceededException", message, ThrottlingReasons=reasons)
+
+    def copy(self) -> Throttled:
+        """Return the same without a traceback: whoever keeps that, or raises what is kept, makes a cycle of frames."""
+        return Throttled(self.message, self.reasons, on_demand=self._on_demand)
 
 
 def invalid(message: str) -> Refused:

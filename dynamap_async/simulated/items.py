@@ -220,7 +220,7 @@ def batch_get_item(service: Service, body: dict[str, Any]) -> dict[str, Any]:
         room = got.take(room)
     refused = [got.refused for got in found if got.refused is not None]
     if refused and not any(got.charge.halves for got in found):
-        raise refused[-1]
+        raise refused[-1].copy()
     capacity = [
         meters.consumed(body.get("ReturnConsumedCapacity"), got.table, got.charge, name=got.name)
         for got in found
@@ -290,7 +290,7 @@ class _Got:
         try:
             self._throttle.take("Read", self.table, position, charge)
         except Throttled as refused:
-            self.refused = refused
+            self.refused = refused.copy()
             return False
         return True
 
@@ -322,14 +322,14 @@ def batch_write_item(service: Service, body: dict[str, Any]) -> dict[str, Any]:
             try:
                 _change, charge = service.carry_out(write, None)
             except Throttled as refused:
-                throttled = refused
+                throttled = refused.copy()
                 left.setdefault(name, []).append(request)
                 continue
             charges[name] = charges.get(name, Charge()) + charge
             if metric := collection_metrics(body, write.table, write.key):
                 metrics.setdefault(name, []).append(metric)
     if throttled is not None and not charges:
-        raise throttled
+        raise throttled.copy()
     asked_capacity = body.get("ReturnConsumedCapacity")
     capacity = [
         meters.consumed(asked_capacity, service.table(name), charge, name=name) for name, charge in charges.items()

@@ -17,12 +17,14 @@ _PLAIN = re.compile(r"(?:0|-?[1-9]\d{0,37})\Z", re.ASCII)
 _SPELT = re.compile(r"(-?)(?:([1-9]\d{0,17})|0(?=\.))(?:\.(0{0,17})([1-9](?:\d{0,15}[1-9])?))?\Z", re.ASCII)
 """Numbers in their one spelling, most of them."""
 _NUMBER = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?\Z", re.ASCII)
+_REMEMBERED = 4096  # numbers whose spelling and size are known: most programs store the same ones again and again
 _NINES = bytes.maketrans(b"0123456789", b"9876543210")
 
 # Sums keep more digits than a number may have, so that what is too long is refused and not rounded.
 _SUM = Context(prec=400, Emax=999, Emin=-999, rounding=ROUND_HALF_UP)
 
 
+@lru_cache(_REMEMBERED)
 def canonical(text: str) -> str:
     """Return a number as the service returns it: plain decimal, without zeros that say nothing.
 
@@ -90,6 +92,7 @@ def ordered(text: str) -> bytes:
     return bytes((0x81, first - _SMALLEST)) + digits.encode()
 
 
+@lru_cache(_REMEMBERED)
 def size(text: str) -> int:
     """Return how many bytes a number takes: one, and one for every two digits before and after the point.
 

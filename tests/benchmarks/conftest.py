@@ -7,9 +7,9 @@ import asyncio
 import random
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pydantic_core import from_json, to_json
 
 from dynamap_async.errors import ConnectionFailedError, Outcome
 from dynamap_async.transport.translate import service_error
@@ -20,7 +20,7 @@ if ROOT not in sys.path:
 
 
 class Wire:
-    """The simulated service at the end of a line on which answers get lost, and requests too."""
+    """A service at the end of a line on which answers get lost, and requests too."""
 
     max_connections = 64
 
@@ -33,16 +33,14 @@ class Wire:
     async def close(self): ...
 
     async def send(self, request):
-        from benchmarks.simulated.faults import ServiceError
-
         if self.chance.random() < self.unsent:
             raise broken(request, Outcome.NOT_SENT)
-        try:
-            answer = self.service.answer(request.operation, request.body)
-        except ServiceError as error:
-            code = error.code
+        status, text = self.service.execute(request.operation, to_json(request.body))
+        answer = from_json(text)
+        if status != 200:
+            code = answer["__type"].rpartition("#")[2]
             await asyncio.sleep(0.005)
-            raise service_error(request, code=code, status=error.status, facts=error.body, request_id=None) from None
+            raise service_error(request, code=code, status=status, facts=answer, request_id=None)
         await asyncio.sleep(self.chance.uniform(0.002, 0.008))
         if self.chance.random() < self.lost:
             raise broken(request, Outcome.UNKNOWN)
@@ -56,48 +54,3 @@ def broken(request, outcome):
 @pytest.fixture
 def wire():
     return Wire
-
-
-class StillClock:
-    """A clock that only a test moves."""
-
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return StillClock()
-
-
-@pytest.fixture
-def service(clock):
-    """A service with one table: key ``id``, 10 write units and 10 read units, and a global index of 5 on ``city``."""
-    from benchmarks.simulated.service import Service
-
-    made = Service(clock)
-    made.answer("CreateTable", definition("things", read=10, write=10, index=5))
-    return made
-
-
-def definition(name: str, *, read: int, write: int, index: int | None = None) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "TableName": name,
-        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
-        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
-        "ProvisionedThroughput": {"ReadCapacityUnits": read, "WriteCapacityUnits": write},
-    }
-    if index is not None:
-        made["AttributeDefinitions"].append({"AttributeName": "city", "AttributeType": "S"})
-        made["GlobalSecondaryIndexes"] = [
-            {
-                "IndexName": "by_city",
-                "KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}],
-                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["note"]},
-                "ProvisionedThroughput": {"ReadCapacityUnits": index, "WriteCapacityUnits": index},
-            }
-        ]
-    return made

@@ -14,8 +14,8 @@ from benchmarks.questions.cold_start import start
 from benchmarks.results import FIGURES
 from benchmarks.rounds import Plan
 from benchmarks.shapes import KEY, SMALL, WIDE, to_wire
-from benchmarks.simulated.sizes import item_bytes
 from benchmarks.subjects import FLOOR, NAMES, OURS
+from dynamap_async.simulated.values import admit_item
 
 
 def wire_item(shape):
@@ -38,7 +38,7 @@ def test_a_budget_without_figures_is_told():
 def test_shapes_are_as_large_as_they_say():
     assert len(SMALL.fields) == 5
     assert len(WIDE.fields) == 60
-    assert 295 * 1024 < item_bytes(wire_item(LARGE)) < 305 * 1024
+    assert 295 * 1024 < admit_item(wire_item(LARGE)) < 305 * 1024
     value, levels = DEEP.values["tree"], 1
     while "inner" in value:
         value, levels = value["inner"], levels + 1

@@ -45,9 +45,9 @@ def run(virtual_clock):
 
 def table(write, *, read=None, index=100_000):
     """Return a service with the table of the model; as many units to read as to write, unless told otherwise."""
-    from benchmarks.simulated.service import Service
+    from benchmarks.acceptance.service import CountingService
 
-    made = Service(now)
+    made = CountingService(now)
     made.answer(
         "CreateTable",
         {

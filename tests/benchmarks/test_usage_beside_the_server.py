@@ -17,11 +17,11 @@ class Page(Model, table="pages"):
 
 
 @pytest.fixture
-def library(clock):
-    """A table with four books of 60 pages, some longer than others."""
-    from benchmarks.simulated.service import Service
+def library():
+    """A table with four books of 60 pages, some longer than others. Its clock stands still."""
+    from benchmarks.acceptance.service import CountingService
 
-    made = Service(clock)
+    made = CountingService(lambda: 1000.0)
     made.answer(
         "CreateTable",
         {

@@ -3,6 +3,7 @@
 The clock stands still unless a test moves it.
 """
 
+import gc
 import json
 from itertools import count
 
@@ -449,6 +450,25 @@ def test_refusals_are_kept_with_the_place_that_had_too_few_units(spent):
         (1000.0, "things", None, "TableWriteProvisionedThroughputExceeded", 2.0),
         (1000.0, "things", "by_city", "IndexWriteProvisionedThroughputExceeded", 1.0),
     ]
+
+
+def test_refusals_leave_no_cycles_behind(spent):
+    """A process that turns the garbage collector off, such as that of the benchmarks, does not grow by them."""
+    gets = [{"Get": {"TableName": "things", "Key": {"id": {"S": "a"}}}}]
+    keys = {"things": {"Keys": [{"id": {"S": "a"}}]}}
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            spent.put("a", city={"S": "London"})
+            spent.batch(names(3))
+            spent.refused("BatchGetItem", RequestItems=keys)
+            spent.refused("TransactWriteItems", TransactItems=puts(2))
+            spent.refused("TransactGetItems", TransactItems=gets)
+            spent.refused("Scan", TableName="things")
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_what_is_refused_is_not_done(spent):

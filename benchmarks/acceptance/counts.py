@@ -1,10 +1,9 @@
 """What the server counts, so that a run can be judged by what arrived, not by what a client believes."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
-
-from benchmarks.simulated.buckets import Clock
 
 SLOT_SECONDS = 0.25
 
@@ -25,7 +24,7 @@ class Tally:
 class Counts:
     """Everything since the last reset."""
 
-    clock: Clock
+    clock: Callable[[], float]
     began_at: float = 0.0
     requests: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     """Operation -> requests of it."""

@@ -1,4 +1,4 @@
-"""The service behind HTTP, in a process of its own.
+"""The service behind HTTP, in a process of its own, which answers as late as DynamoDB does.
 
 It prints its port and answers until it is ended. Besides DynamoDB's requests it knows `GET /counts` and
 
@@ -12,16 +12,13 @@ It prints its port and answers until it is ended. Besides DynamoDB's requests it
 import argparse
 import asyncio
 import gc
+import json
 import time
 import zlib
 from http import HTTPStatus
 from typing import cast
 
-import orjson
-
-from benchmarks.simulated.buckets import BURST_SECONDS
-from benchmarks.simulated.faults import ServiceError
-from benchmarks.simulated.service import Service
+from benchmarks.acceptance.service import BURST_SECONDS, CountingService
 
 LATENCY_SECONDS = 0.004
 """How long an answer takes at least: about what DynamoDB takes for a request from its own region."""
@@ -34,7 +31,7 @@ PUSH_SECONDS = 0.002
 class Disturbance:
     """Disturbances of the tables and of their users."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: CountingService) -> None:
         self._service = service
         self._lost_part = self._pushed = 0.0
         self._pushing: asyncio.Task[None] | None = None
@@ -72,7 +69,7 @@ class Disturbance:
 class Exchange(asyncio.Protocol):
     """One connection: HTTP/1.1, kept alive."""
 
-    def __init__(self, service: Service, latency: float, disturbance: Disturbance | None = None) -> None:
+    def __init__(self, service: CountingService, latency: float, disturbance: Disturbance | None = None) -> None:
         self._service = service
         self._latency = latency
         self._disturbance = disturbance or Disturbance(service)
@@ -115,11 +112,9 @@ class Exchange(asyncio.Protocol):
     def _answer(self, head: bytes, body: bytes) -> bytes:
         target = _header(head, b"x-amz-target")
         if target is None:
-            return http(orjson.dumps(self._controlled(head.split(b" ", 2)[1].decode())))
-        try:
-            return http(orjson.dumps(self._service.answer(target.rpartition(b".")[2].decode(), orjson.loads(body))))
-        except ServiceError as error:
-            return http(orjson.dumps(error.body), error.status)
+            return http(json.dumps(self._controlled(head.split(b" ", 2)[1].decode())).encode())
+        status, answer = self._service.execute(target.rpartition(b".")[2].decode(), body)
+        return http(answer, status)
 
     def _controlled(self, path: str) -> object:
         if path == "/reset":
@@ -150,7 +145,7 @@ def http(body: bytes, status: int = 200) -> bytes:
     return head.encode() + body
 
 
-async def serve(service: Service, latency: float) -> None:
+async def serve(service: CountingService, latency: float) -> None:
     """Listen on a free port of this machine, print it, and answer until the process is ended."""
     disturbance = Disturbance(service)
     server = await asyncio.get_running_loop().create_server(
@@ -170,7 +165,7 @@ def main() -> int:
     # The collector would look through all that is stored again and again, for 30 ms with 10,000 items: pauses that a
     # table does not have, and that every client would be charged for. No request leaves cycles behind.
     gc.disable()
-    work = serve(Service(time.monotonic, options.burst_seconds), options.latency_ms / 1e3)
+    work = serve(CountingService(time.monotonic, options.burst_seconds), options.latency_ms / 1e3)
     try:
         import uvloop
     except ImportError:

@@ -230,11 +230,10 @@ class Throttle:
             supply = Supply(
                 self._capacity, table.name, name, f"{arn}/index/{name}" if name else arn, now, keeps_together=together
             )
-            place.supply = supply
-        supply.seen = (units, most, warm)
+            place.have(supply)
         on_demand = is_on_demand(table)
         read, write = (self._rate(kind, given, on_demand=on_demand) for kind in _WARM)
-        supply.provision(read, write, now)
+        supply.provision(read, write, now, (units, most, warm))
         return supply
 
     def _rate(self, kind: Kind, given: dict[str, Any], *, on_demand: bool) -> Rate:

@@ -90,6 +90,10 @@ class Place:
     def __post_init__(self) -> None:
         self.parts = self.hash + self.range
 
+    def have(self, supply: Supply) -> None:
+        """Have a supply of units."""
+        self.supply = supply
+
     def partition(self, values: list[Value]) -> Position:
         """Return what the positions of all items of one partition key begin with.
 

@@ -14,6 +14,8 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.limits import PARTITION_READ_UNITS, PARTITION_WRITE_UNITS
 
 Kind: TypeAlias = Literal["Read", "Write"]
+Seen: TypeAlias = tuple[object, object, object]
+"""Settings of a table or an index: its provisioned, its greatest and its warm units."""
 _HASH_BYTES: Final = 8
 """How many bytes of a position are the hash of the partition key."""
 _MOST_PARTITIONS: Final = 1 << 14
@@ -70,6 +72,7 @@ class Refusal:
     at: float
     """When, in seconds since the epoch."""
     table: str
+    """Its name."""
     index: str | None
     """The index that had too few; None for the table itself."""
     reason: str
@@ -116,6 +119,20 @@ class Bucket:
             self.fill(now)
         return self.units >= units or self.units >= self.rate
 
+    def take(self, units: float) -> None:
+        """Take units, which may leave a debt; fewer than none to give some back."""
+        self.units -= units
+
+    def provision(self, rate: float, most: float, now: float) -> None:
+        """Have another rate. What was saved stays, as far as it allows."""
+        self.fill(now)
+        self.rate, self.most = rate, most
+        self.units = min(most, self.units)
+
+    def spend(self, now: float) -> None:
+        """Drop what was saved."""
+        self.units, self.filled_at = 0.0, now
+
 
 class Partition:
     """A range of keys, and what was asked of it."""
@@ -129,6 +146,17 @@ class Partition:
         """Where the last requests went, since it has refused one."""
         self._hot_since: float = 0.0
         self._refused_at: float | None = None
+
+    def bucket(self, kind: Kind, rate: float, now: float) -> Bucket:
+        """Return its units to read, or to write; it has all of them at first."""
+        found = self.read if kind == "Read" else self.write
+        if found is None:
+            found = Bucket(rate, rate * _PARTITION_SECONDS, rate * _PARTITION_SECONDS, now)
+            if kind == "Read":
+                self.read = found
+            else:
+                self.write = found
+        return found
 
     def warm(self, position: bytes, now: float) -> float:
         """Note that it refused a request, and return for how long it has been hot."""
@@ -157,6 +185,17 @@ class Lane:
     peak_since: float = 0.0
     second: int = 0
     in_second: float = 0.0
+
+    def provision(self, rate: Rate, burst_seconds: float, now: float) -> None:
+        """Have another rate. What was saved stays, as far as it allows; the first rate has saved all that it can."""
+        self.beyond = rate.beyond
+        if rate.units is None:
+            self.bucket = None
+        elif self.bucket is None:
+            most = rate.units * burst_seconds
+            self.bucket = Bucket(rate.units, most, most, now)
+        else:
+            self.bucket.provision(rate.units, rate.units * burst_seconds, now)
 
     def note(self, units: float, now: float) -> float:
         """Note units that were taken of an on-demand table; return how many a second it may have to bear from now on.
@@ -190,7 +229,7 @@ class Supply:
         self.table: str = table
         self.index: str | None = index
         self.arn: str = arn
-        self.seen: tuple[object, object, object] = (None, None, None)
+        self.seen: Seen = (None, None, None)
         """The settings that its rates were made of."""
         self._capacity = capacity
         self._keeps_together = keeps_together
@@ -205,23 +244,20 @@ class Supply:
         """How many partitions there are."""
         return len(self._partitions)
 
-    def provision(self, read: Rate, write: Rate, now: float) -> None:
-        """Have these rates. What was saved stays, as far as they allow it; a new rate has saved all that it can."""
+    def provision(self, read: Rate, write: Rate, now: float, seen: Seen) -> None:
+        """Have these rates.
+
+        Args:
+            read: of reads.
+            write: of writes.
+            now: the time, in seconds.
+            seen: the settings that they were made of.
+        """
+        self.seen = seen
         least = self._capacity.partitions
         for lane, rate in ((self._read, read), (self._write, write)):
-            lane.beyond = rate.beyond
+            lane.provision(rate, self._capacity.burst_seconds, now)
             least = max(least, ceil(max(rate.warm_units, rate.units or 0.0) / lane.partition_units))
-            if rate.units is None:
-                lane.bucket = None
-                continue
-            most = rate.units * self._capacity.burst_seconds
-            if lane.bucket is None:
-                lane.bucket = Bucket(rate.units, most, most, now)
-            else:
-                lane.bucket.fill(now)
-                lane.bucket.rate, lane.bucket.most = rate.units, most
-                lane.bucket.fill(now)
-                lane.bucket.units = min(most, lane.bucket.units)
         self._cut(least)
 
     def take(self, kind: Kind, position: bytes, units: float, now: float) -> str | None:
@@ -239,7 +275,9 @@ class Supply:
             return f"{self._scope}{kind}{lane.beyond}"
         number = bisect_right(self._begins, position) - 1
         partition = self._partitions[number]
-        part = (partition.read if lane is self._read else partition.write) or self._bucket(partition, lane, now)
+        part = (partition.read if lane is self._read else partition.write) or partition.bucket(
+            kind, lane.partition_units, now
+        )
         if not part.has(units, now):
             self._warm(number, position, now)
             return f"{self._scope}{kind}KeyRangeThroughputExceeded"
@@ -252,12 +290,12 @@ class Supply:
         """Take units that nobody can refuse any more; fewer than none to give some back."""
         lane = self._read if kind == "Read" else self._write
         number = bisect_right(self._begins, position) - 1
-        self._took(lane, self._bucket(self._partitions[number], lane, now), units, now)
+        self._took(lane, self._partitions[number].bucket(kind, lane.partition_units, now), units, now)
 
     def _took(self, lane: Lane, part: Bucket, units: float, now: float) -> None:
-        part.units -= units
+        part.take(units)
         if lane.bucket is not None:
-            lane.bucket.units -= units
+            lane.bucket.take(units)
         elif grown := lane.note(units, now):
             self._cut(ceil(grown / lane.partition_units))
 
@@ -265,7 +303,7 @@ class Supply:
         """Drop what was saved."""
         for lane in (self._read, self._write):
             if lane.bucket is not None:
-                lane.bucket.units, lane.bucket.filled_at = 0.0, now
+                lane.bucket.spend(now)
 
     def _cut(self, least: int) -> None:
         """Have at least so many partitions: each is halved until there are enough."""
@@ -277,17 +315,6 @@ class Supply:
             edges = [int.from_bytes(begin[:_HASH_BYTES].ljust(_HASH_BYTES, b"\0")) for begin in self._begins]
             for number, end in reversed(list(enumerate([*edges[1:], _HASHES]))):
                 self._split(number, _begin((edges[number] + end) // 2))
-
-    def _bucket(self, partition: Partition, lane: Lane, now: float) -> Bucket:
-        found = partition.read if lane.kind == "Read" else partition.write
-        if found is None:
-            units = lane.partition_units
-            found = Bucket(units, units * _PARTITION_SECONDS, units * _PARTITION_SECONDS, now)
-            if lane.kind == "Read":
-                partition.read = found
-            else:
-                partition.write = found
-        return found
 
     def _warm(self, number: int, position: bytes, now: float) -> None:
         """Note that a partition refused a request, and split it if it has been hot for long."""

@@ -59,11 +59,16 @@ class StreamShards:
             if not isinstance(value, int) or value < 1:
                 return f"{name}={value!r} is no whole number from 1 on"
         for name in ("lifetime", "iterator_lifetime", "retention"):
-            if not getattr(self, name) >= 1:
+            if not _is_number(getattr(self, name), 1):
                 return f"{name}={getattr(self, name)!r} is no number of seconds from 1 on"
-        if not all(time >= 0 for time in (self.child_delay, *self.splits)):
+        if not all(_is_number(time, 0) for time in (self.child_delay, *self.splits)):
             return "child_delay= and splits= are seconds, none of them negative"
-        return None if 0 <= self.empty_pages < 1 else f"empty_pages={self.empty_pages!r} is no share from 0 to below 1"
+        is_share = _is_number(self.empty_pages, 0) and self.empty_pages < 1
+        return None if is_share else f"empty_pages={self.empty_pages!r} is no share from 0 to below 1"
+
+
+def _is_number(value: object, least: float) -> bool:
+    return isinstance(value, int | float) and value >= least
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,9 +141,13 @@ def _of_number(shard: Shard, sequence: str) -> int:
 
 def _refuse_trimmed(shard: Shard, at: int) -> None:
     if at < shard.trimmed:
-        raise Refused(
-            "TrimmedDataAccessException", "The operation attempted to read past the oldest stream record in a shard"
-        )
+        raise _trimmed()
+
+
+def _trimmed() -> Refused:
+    return Refused(
+        "TrimmedDataAccessException", "The operation attempted to read past the oldest stream record in a shard"
+    )
 
 
 def _iterator(service: Service, stream: Stream, shard: Shard, at: int, reader: int) -> str:
@@ -158,7 +162,9 @@ def get_records(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     except (Base64Error, ValueError, TypeError, Refused):
         raise invalid("Invalid ShardIterator") from None
     stream = service.streams.find(arn)
-    shard = _shard(stream, name)
+    shard = stream.shards.get(name)
+    if shard is None:  # it was forgotten since the iterator was given
+        raise _trimmed()
     sharding, texts = service.streams.sharding, list[bytes]()
     if sharding is not None:
         sharding.admit("GetRecords", shard.id, reader)

@@ -265,7 +265,10 @@ def test_a_closed_shard_is_forgotten_a_day_later():
     [first] = engine.shards()
     engine.now += 4 * HOUR + 2
     assert len(engine.shards()) == 2
-    engine.now += DAY
+    engine.now += DAY - 10
+    iterator = engine.iterator(first)
+    engine.now += 10
+    assert engine.refusal("GetRecords", ShardIterator=iterator) == "TrimmedDataAccessException"
     shards = engine.shards()
     assert first["ShardId"] not in {shard["ShardId"] for shard in shards}
     assert first["ShardId"] in {shard["ParentShardId"] for shard in shards}
@@ -412,6 +415,8 @@ def test_items_that_expired_are_deleted_by_the_service_in_their_shard():
     [
         {"shards": 0},
         {"lifetime": 0.5},
+        {"lifetime": "4h"},
+        {"splits": ("x",)},
         {"splits": (-1,)},
         {"child_delay": -1},
         {"split_load": 0},

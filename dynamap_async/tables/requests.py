@@ -39,6 +39,20 @@ class Replica:
     """``CREATING``, ``ACTIVE``, ``DELETING`` and some more."""
     progress_percent: float | None = None
     """How far it has got in being made, changed or deleted; None where DynamoDB does not tell."""
+    arn: str | None = None
+    """The Amazon Resource Name of the copy; None where DynamoDB does not tell."""
+    problem: str | None = None
+    """What DynamoDB says of the status, as of a key of encryption that it may not use."""
+    inaccessible_since: datetime | None = None
+    """Since when its region has not been reached by DynamoDB; None while it is."""
+    encryption_key: str | None = None
+    """The key of KMS that it is encrypted with; None for DynamoDB's own."""
+    table_class: str | None = None
+    """The class of its storage, where that is its own."""
+    read_units: int | None = None
+    """Its provisioned read units, where they are its own."""
+    max_read_units: int | None = None
+    """The most read units a second that it takes on demand, where that is its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +91,18 @@ class TableDescription:
     """Name of a global index, or None for the table -> how often its throughput was lowered on this day (UTC)."""
     replicas: tuple[Replica, ...] = ()
     """Its copies in other regions, in the order of their names."""
+    table_id: str | None = None
+    """What tells it from a table of the same name that was there before; None where the engine does not say."""
+    stream_arn: str | None = None
+    """The Amazon Resource Name of its latest stream, which may be off by now; None without any."""
+    stream_label: str | None = None
+    """When that stream was switched on, as its name says it."""
+    index_arns: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Name of each index -> its Amazon Resource Name."""
+    increased_at: Mapping[str | None, datetime] = field(default_factory=dict[str | None, datetime])
+    """Name of a global index, or None for the table -> when its throughput was last raised."""
+    decreased_at: Mapping[str | None, datetime] = field(default_factory=dict[str | None, datetime])
+    """The same of when it was last lowered."""
     is_strong: bool = False
     """Whether reads and writes are strongly consistent between its regions (MRSC)."""
     others: tuple[str, ...] = ()
@@ -204,7 +230,6 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
     listed: dict[IndexKind, list[dict[str, Any]]] = {kind: table.get(kind.wire_name) or [] for kind in IndexKind}
     indexes = [_read_index(each, kind, types) for kind in IndexKind for each in listed[kind]]
     time_to_live: dict[str, Any] = (ttl or {}).get("TimeToLiveDescription") or {}
-    created = table.get("CreationDateTime")
     billing: dict[str, Any] = table.get("BillingModeSummary") or {}
     on_demand = billing.get("BillingMode") == "PAY_PER_REQUEST"
     throughput = None if on_demand else _read_throughput(table)
@@ -228,7 +253,7 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
         item_count=table.get("ItemCount", 0),
         size_bytes=table.get("TableSizeBytes", 0),
         arn=table.get("TableArn", ""),
-        created_at=None if created is None else datetime.fromtimestamp(float(created), UTC),
+        created_at=_read_time(table.get("CreationDateTime")),
         ttl_status=time_to_live.get("TimeToLiveStatus"),
         backfilling=frozenset(
             each["IndexName"]
@@ -240,7 +265,17 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
         is_protected=bool(table.get("DeletionProtectionEnabled")),
         settings=replace(read_settings(table), billing=limits if on_demand else throughput),
         on_demand=limits,
-        decreases_today=_read_decreases(table),
+        decreases_today={
+            name: count for name, units in _read_units(table) if (count := units.get("NumberOfDecreasesToday"))
+        },
+        table_id=table.get("TableId"),
+        stream_arn=table.get("LatestStreamArn"),
+        stream_label=table.get("LatestStreamLabel"),
+        index_arns={
+            each["IndexName"]: each["IndexArn"] for kind in IndexKind for each in listed[kind] if "IndexArn" in each
+        },
+        increased_at=_read_times(table, "LastIncreaseDateTime"),
+        decreased_at=_read_times(table, "LastDecreaseDateTime"),
         replicas=_read_replicas(table),
         is_strong=table.get("MultiRegionConsistency") == "STRONG",
         others=read_others(table),
@@ -337,6 +372,13 @@ def _read_replicas(table: Mapping[str, Any]) -> tuple[Replica, ...]:
             region=each["RegionName"],
             status=each.get("ReplicaStatus", "ACTIVE"),
             progress_percent=None if (told := each.get("ReplicaStatusPercentProgress")) is None else float(told),
+            arn=each.get("ReplicaArn"),
+            problem=each.get("ReplicaStatusDescription"),
+            inaccessible_since=_read_time(each.get("ReplicaInaccessibleDateTime")),
+            encryption_key=each.get("KMSMasterKeyId"),
+            table_class=(each.get("ReplicaTableClassSummary") or {}).get("TableClass"),
+            read_units=(each.get("ProvisionedThroughputOverride") or {}).get("ReadCapacityUnits"),
+            max_read_units=(each.get("OnDemandThroughputOverride") or {}).get("MaxReadRequestUnits"),
         )
         for each in listed
         if each["RegionName"] not in own
@@ -351,15 +393,18 @@ def _read_vector_keys(table: Mapping[str, Any], types: Mapping[str, str]) -> dic
     return {name: types[name] for name in names if name in types}
 
 
-def _read_decreases(table: Mapping[str, Any]) -> dict[str | None, int]:
-    """Return how often the table, and each of its global indexes, was lowered today, where that was."""
-    found: dict[str | None, int] = {}
+def _read_units(table: Mapping[str, Any]) -> list[tuple[str | None, dict[str, Any]]]:
+    """Return what is told of the throughput of a table, whose name is None, and of each of its global indexes."""
     described: list[dict[str, Any]] = [dict(table), *(table.get(IndexKind.GLOBAL.wire_name) or ())]
-    for each in described:
-        units: dict[str, Any] = each.get("ProvisionedThroughput") or {}
-        if count := units.get("NumberOfDecreasesToday", 0):
-            found[each.get("IndexName")] = count
-    return found
+    return [(each.get("IndexName"), each.get("ProvisionedThroughput") or {}) for each in described]
+
+
+def _read_times(table: Mapping[str, Any], member: str) -> dict[str | None, datetime]:
+    return {name: at for name, units in _read_units(table) if (at := _read_time(units.get(member))) is not None}
+
+
+def _read_time(told: float | None) -> datetime | None:
+    return None if told is None else datetime.fromtimestamp(float(told), UTC)
 
 
 def _read_throughput(described: Mapping[str, Any]) -> Throughput | None:

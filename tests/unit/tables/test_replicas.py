@@ -1,5 +1,7 @@
 """Replicas in other regions: what may be declared, what is a difference, and what a table with them never gets."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from dynamap_async import Recovery, Table, TableSettings
@@ -194,3 +196,24 @@ def test_models_that_ask_for_replicas_and_another_stream_are_refused_together():
     other = Table("orders", partition_key="id", settings=TableSettings(stream="keys"))
     with pytest.raises(ModelDefinitionError, match="disagree on its setting 'stream'"):
         declared_tables(one, other)
+
+
+def test_a_description_tells_what_a_replica_has_of_its_own():
+    replica = {
+        "RegionName": "us-east-1",
+        "ReplicaStatus": "INACCESSIBLE_ENCRYPTION_CREDENTIALS",
+        "ReplicaArn": "arn:aws:dynamodb:us-east-1:000000000000:table/orders",
+        "ReplicaStatusDescription": "the key cannot be used",
+        "ReplicaInaccessibleDateTime": 1_750_000_000.5,
+        "KMSMasterKeyId": "arn:aws:kms:us-east-1:000000000000:key/k",
+        "ReplicaTableClassSummary": {"TableClass": "STANDARD_INFREQUENT_ACCESS"},
+        "ProvisionedThroughputOverride": {"ReadCapacityUnits": 7},
+        "OnDemandThroughputOverride": {"MaxReadRequestUnits": 900},
+    }
+
+    [told] = found(Replicas=[replica]).replicas
+
+    assert told.arn == replica["ReplicaArn"]
+    assert (told.problem, told.table_class) == ("the key cannot be used", "STANDARD_INFREQUENT_ACCESS")
+    assert told.inaccessible_since == datetime(2025, 6, 15, 15, 6, 40, 500_000, tzinfo=UTC)
+    assert (told.encryption_key, told.read_units, told.max_read_units) == (replica["KMSMasterKeyId"], 7, 900)

@@ -221,3 +221,46 @@ def test_models_that_disagree_make_no_table(one, other, clash):
             merged([schema_of(model) for model in models])
     with pytest.raises(ModelDefinitionError, match=clash):
         merged([schema_of(one), schema_of(other)])
+
+
+def test_a_description_tells_the_stream_the_indexes_and_the_last_changes_of_throughput():
+    arn = "arn:aws:dynamodb:eu-west-1:000000000000:table/orders"
+    key = [{"AttributeName": "id", "KeyType": "HASH"}]
+    index = {
+        "IndexName": "by-id",
+        "IndexArn": f"{arn}/index/by-id",
+        "IndexStatus": "ACTIVE",
+        "KeySchema": key,
+        "Projection": {"ProjectionType": "ALL"},
+        "ProvisionedThroughput": {
+            "ReadCapacityUnits": 1,
+            "WriteCapacityUnits": 1,
+            "LastDecreaseDateTime": 1_750_000_100,
+        },
+    }
+
+    described = read_description(
+        {
+            "Table": {
+                "TableName": "orders",
+                "TableStatus": "ACTIVE",
+                "TableId": "9f1c",
+                "KeySchema": key,
+                "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+                "LatestStreamArn": f"{arn}/stream/2026-11-28T00:00:00.000",
+                "LatestStreamLabel": "2026-11-28T00:00:00.000",
+                "ProvisionedThroughput": {
+                    "ReadCapacityUnits": 1,
+                    "WriteCapacityUnits": 1,
+                    "LastIncreaseDateTime": 1_750_000_000,
+                },
+                "GlobalSecondaryIndexes": [index],
+            }
+        }
+    )
+
+    assert (described.table_id, described.stream_label) == ("9f1c", "2026-11-28T00:00:00.000")
+    assert described.stream_arn == f"{arn}/stream/2026-11-28T00:00:00.000"
+    assert described.index_arns == {"by-id": f"{arn}/index/by-id"}
+    assert described.increased_at == {None: datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC)}
+    assert described.decreased_at == {"by-id": datetime(2025, 6, 15, 15, 8, 20, tzinfo=UTC)}

@@ -31,9 +31,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from dynamap_async import Session
-from dynamap_async.errors import ResourceNotFoundError
 from dynamap_async.request import Request
-from dynamap_async.testing import Engine, LocalEngine, NativeEngine, VirtualClockLoop
+from dynamap_async.testing import Engine, LocalEngine, NativeEngine, Transition, VirtualClockLoop
 from dynamap_async.testing.native_program import EXECUTABLE, find_program
 
 ON_VIRTUAL_CLOCK = ("tests/concurrency", "tests/unit/session", "tests/unit/stored")
@@ -226,53 +225,44 @@ def loop_factory(request: pytest.FixtureRequest) -> Callable[[], asyncio.Abstrac
     return partial(make_loop, *request.param)
 
 
-class NoTables:
-    """A transport that takes every request, and has no table and no item.
+@pytest.fixture(scope="session")
+def index_changes() -> Callable[[Sequence[Transition]], Counter[str]]:
+    """Return a function: the log of an engine -> change of an index of a table that was there, and how often."""
 
-    It stands behind simulated tables, which answer by themselves what is asked about a table that was made through
-    them. What they pass on is kept.
-    """
+    def count(log: Sequence[Transition]) -> Counter[str]:
+        statuses: dict[str, str | None] = {}
+        found: Counter[str] = Counter()
+        for entry in log:
+            if entry.region is not None:
+                continue
+            if entry.index is None:
+                statuses[entry.table] = entry.after
+            elif entry.before is None and statuses[entry.table] != "CREATING":
+                found[f"Create {entry.table} {entry.index}"] += 1
+            elif entry.after == "DELETING" and statuses[entry.table] != "DELETING":
+                found[f"Delete {entry.table} {entry.index}"] += 1
+        return found
 
-    max_connections = 8
-
-    def __init__(self, *, names: Sequence[str] = ()) -> None:
-        self.names = names
-        """The tables that are listed, although there are none."""
-        self.received: list[Request] = []
-        """What was taken, without the questions that are refused."""
-
-    async def open(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-    async def send(self, request: Request) -> dict[str, Any]:
-        if request.operation in ("DescribeTable", "GetItem"):
-            facts = {"operation": request.operation, "table": request.table, "status": 400}
-            raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
-        self.received.append(request)
-        answers = {"Scan": {"Items": [], "Count": 0, "ScannedCount": 0}, "ListTables": {"TableNames": [*self.names]}}
-        return answers.get(request.operation, {})
-
-    @property
-    def operations(self) -> Counter[str]:
-        """Operation -> how often it was taken."""
-        return Counter(request.operation for request in self.received)
-
-    @property
-    def index_changes(self) -> list[tuple[str, str, dict[str, Any]]]:
-        """Table, action and entry of each change of an index."""
-        return [
-            (request.table, action, entry)
-            for request in self.received
-            for change in request.body.get("GlobalSecondaryIndexUpdates", ())
-            for action, entry in change.items()
-        ]
+    return count
 
 
 @pytest.fixture(scope="session")
-def no_tables() -> type[NoTables]:
-    """Return the class of a transport that takes everything and has nothing."""
-    return NoTables
+def asking() -> Callable[[LocalEngine], Callable[..., Awaitable[Any]]]:
+    """Return a function: an engine in this process -> what asks it for an operation, and returns the answer's body."""
+
+    def of(engine: LocalEngine) -> Callable[..., Awaitable[Any]]:
+        async def ask(operation: str, table: str | None = "tweets", **body: Any) -> Any:
+            named = {} if not table or "ResourceArn" in body else {"TableName": table}
+            transport = engine.transport()
+            await transport.open()
+            try:
+                return await transport.send(Request(operation=operation, body=named | body, table=table))
+            finally:
+                await transport.close()
+
+        return ask
+
+    return of
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Tables and indexes: created, described, changed and deleted. Everything is done at once.
+"""Tables and indexes: created, described, listed and deleted.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
 """
@@ -6,6 +6,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Creat
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -20,40 +21,39 @@ from dynamap_async.limits import (
 )
 from dynamap_async.simulated.constraints import Structure, choice, flag, listing, number, text
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
+from dynamap_async.simulated.keys import fits
 from dynamap_async.simulated.service import required
 from dynamap_async.simulated.shapes import INDEX_NAME, NAME, PROJECTION, TABLE_NAME, projected_names
+from dynamap_async.simulated.states import in_use
 from dynamap_async.simulated.store import Index, Part, Table
-from dynamap_async.simulated.vector_search import (
-    VECTOR_INDEX,
-    VECTOR_INDEX_UPDATES,
-    add_vector_index,
-    described_vector_index,
-)
+from dynamap_async.simulated.values import Item, admit_item
+from dynamap_async.simulated.vector_index import VectorIndex
+from dynamap_async.simulated.vector_search import VECTOR_INDEX, add_vector_index, described_vector_index
 
 if TYPE_CHECKING:
     from dynamap_async.simulated.service import Service
 
-_UNITS = Structure({"ReadCapacityUnits!": number(1), "WriteCapacityUnits!": number(1)})
-_ON_DEMAND = Structure({"MaxReadRequestUnits": number(), "MaxWriteRequestUnits": number()})
-_WARM = Structure({"ReadUnitsPerSecond": number(1), "WriteUnitsPerSecond": number(1)})
+UNITS = Structure({"ReadCapacityUnits!": number(1), "WriteCapacityUnits!": number(1)})
+ON_DEMAND = Structure({"MaxReadRequestUnits": number(), "MaxWriteRequestUnits": number()})
+WARM = Structure({"ReadUnitsPerSecond": number(1), "WriteUnitsPerSecond": number(1)})
 _KEY_ELEMENT = Structure({"AttributeName!": text(1, 255), "KeyType!": choice("HASH", "RANGE")})
-_DEFINITIONS = listing(Structure({"AttributeName!": text(1, 255), "AttributeType!": choice("B", "N", "S")}))
-_GLOBAL = Structure(
+DEFINITIONS = listing(Structure({"AttributeName!": text(1, 255), "AttributeType!": choice("B", "N", "S")}))
+GLOBAL = Structure(
     {
         "IndexName!": INDEX_NAME,
         "KeySchema!": listing(_KEY_ELEMENT, 1, INDEX_PARTITION_ATTRIBUTES + INDEX_SORT_ATTRIBUTES),
         "Projection!": PROJECTION,
-        "ProvisionedThroughput": _UNITS,
-        "OnDemandThroughput": _ON_DEMAND,
-        "WarmThroughput": _WARM,
+        "ProvisionedThroughput": UNITS,
+        "OnDemandThroughput": ON_DEMAND,
+        "WarmThroughput": WARM,
     }
 )
 _LOCAL = Structure({"IndexName!": INDEX_NAME, "KeySchema!": listing(_KEY_ELEMENT, 1, 2), "Projection!": PROJECTION})
-_BILLING = choice("PROVISIONED", "PAY_PER_REQUEST")
+BILLING = choice("PROVISIONED", "PAY_PER_REQUEST")
 _VIEWS = choice("NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY")
-_STREAM = Structure({"StreamEnabled!": flag, "StreamViewType": _VIEWS})
-_ENCRYPTION = Structure({"Enabled": flag, "SSEType": choice("AES256", "KMS"), "KMSMasterKeyId": text()})
-_CLASS = choice("STANDARD", "STANDARD_INFREQUENT_ACCESS")
+STREAM = Structure({"StreamEnabled!": flag, "StreamViewType": _VIEWS})
+ENCRYPTION = Structure({"Enabled": flag, "SSEType": choice("AES256", "KMS"), "KMSMasterKeyId": text()})
+TABLE_CLASS = choice("STANDARD", "STANDARD_INFREQUENT_ACCESS")
 
 
 def _key_schema(value: Any, path: str, found: list[str]) -> None:
@@ -74,52 +74,21 @@ def _key_schema(value: Any, path: str, found: list[str]) -> None:
 CREATE_TABLE = Structure(
     {
         "TableName": text(3, 255, NAME),
-        "AttributeDefinitions!": _DEFINITIONS,
+        "AttributeDefinitions!": DEFINITIONS,
         "KeySchema!": _key_schema,
         "LocalSecondaryIndexes": listing(_LOCAL, 1),
-        "GlobalSecondaryIndexes": listing(_GLOBAL, 1),
+        "GlobalSecondaryIndexes": listing(GLOBAL, 1),
         "VectorIndexes": listing(VECTOR_INDEX),
-        "BillingMode": _BILLING,
-        "ProvisionedThroughput": _UNITS,
-        "OnDemandThroughput": _ON_DEMAND,
-        "WarmThroughput": _WARM,
-        "StreamSpecification": _STREAM,
-        "SSESpecification": _ENCRYPTION,
+        "BillingMode": BILLING,
+        "ProvisionedThroughput": UNITS,
+        "OnDemandThroughput": ON_DEMAND,
+        "WarmThroughput": WARM,
+        "StreamSpecification": STREAM,
+        "SSESpecification": ENCRYPTION,
         "Tags": listing(Structure({"Key!": text(1, 128), "Value!": text(0, 256)})),
-        "TableClass": _CLASS,
+        "TableClass": TABLE_CLASS,
         "DeletionProtectionEnabled": flag,
         "ResourcePolicy": text(),
-    }
-)
-UPDATE_TABLE = Structure(
-    {
-        "TableName!": TABLE_NAME,
-        "AttributeDefinitions": _DEFINITIONS,
-        "BillingMode": _BILLING,
-        "ProvisionedThroughput": _UNITS,
-        "OnDemandThroughput": _ON_DEMAND,
-        "WarmThroughput": _WARM,
-        "GlobalSecondaryIndexUpdates": listing(
-            Structure(
-                {
-                    "Create": _GLOBAL,
-                    "Update": Structure(
-                        {
-                            "IndexName!": INDEX_NAME,
-                            "ProvisionedThroughput": _UNITS,
-                            "OnDemandThroughput": _ON_DEMAND,
-                            "WarmThroughput": _WARM,
-                        }
-                    ),
-                    "Delete": Structure({"IndexName!": INDEX_NAME}),
-                }
-            )
-        ),
-        "VectorIndexUpdates": VECTOR_INDEX_UPDATES,
-        "StreamSpecification": _STREAM,
-        "SSESpecification": _ENCRYPTION,
-        "TableClass": _CLASS,
-        "DeletionProtectionEnabled": flag,
     }
 )
 DESCRIBE_TABLE = Structure({"TableName!": TABLE_NAME})
@@ -134,20 +103,35 @@ _BOTH_UNITS = "ReadCapacityUnits and WriteCapacityUnits must both be specified w
 def create_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out CreateTable."""
     name = required(body, "TableName")
-    _refuse_units(body, body.get("BillingMode", "PROVISIONED"), body.get("GlobalSecondaryIndexes", ()))
+    refuse_units(body, body.get("BillingMode", "PROVISIONED"), body.get("GlobalSecondaryIndexes") or ())
     if body.get("VectorIndexes") == []:
         raise invalid_value("List of VectorIndexes is empty")
     table = new_table(body)
     if name in service.store.tables:
         raise Refused("ResourceInUseException", f"Table already exists: {name}")
+    service.states.refuse_many()
     fill_settings(service, table, body)
-    service.store.add(table)
+    service.states.create("create_table", table)
     if (stream := body.get("StreamSpecification")) and stream["StreamEnabled"]:
         service.streams.open(table, required(stream, "StreamViewType"))
     return {"TableDescription": description(service, table)}
 
 
-def _refuse_units(body: dict[str, Any], mode: str, indexes: Iterable[dict[str, Any]]) -> None:
+def refuse_units(body: dict[str, Any], mode: str, indexes: Iterable[dict[str, Any]]) -> None:
+    """Refuse units of what is on demand, and maxima, or no units, of what is provisioned.
+
+    Args:
+        body: what a table is to have.
+        mode: its billing mode.
+        indexes: what its global indexes are to have.
+
+    Raises:
+        Refused: it is wrong.
+    """
+    indexes = list(indexes)
+    if mode != "PAY_PER_REQUEST" and any(part.get("OnDemandThroughput") for part in (body, *indexes)):
+        # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode-max-throughput.html
+        raise invalid_value("OnDemandThroughput can only be specified when BillingMode is PAY_PER_REQUEST")
     given = body.get("ProvisionedThroughput")
     if mode == "PAY_PER_REQUEST":
         if given is not None:
@@ -166,8 +150,12 @@ def _refuse_units(body: dict[str, Any], mode: str, indexes: Iterable[dict[str, A
             raise invalid_value(f"ProvisionedThroughput must be specified for index: {index['IndexName']}")
 
 
-def new_table(body: dict[str, Any]) -> Table:
+def new_table(body: dict[str, Any], items: Iterable[Item] = ()) -> Table:
     """Return the table that a request describes, without its settings.
+
+    Args:
+        body: the request.
+        items: those of a table of the same key.
 
     Raises:
         Refused: its key or an index is wrong.
@@ -179,6 +167,9 @@ def new_table(body: dict[str, Any]) -> Table:
         raise invalid_value(f"Cannot have duplicate attribute in AttributeDefinitions: {twice}")
     hashes, ranges = _parts(body["KeySchema"], definitions, most=1)
     table = Table(hashes, ranges, name=body["TableName"])
+    for item in items:
+        size = admit_item(item)
+        table.replace(table.position(item), item, size)
     local, global_ = body.get("LocalSecondaryIndexes") or (), body.get("GlobalSecondaryIndexes") or ()
     if len(local) > LOCAL_INDEXES:
         raise invalid_value("Number of LocalSecondaryIndexes exceeds per-table limit of 5")
@@ -255,7 +246,7 @@ def add_index(table: Table, given: dict[str, Any], definitions: dict[str, str], 
     attributes = projected_names(given["Projection"], (part.name for part in (*table.parts, *hashes, *ranges)))
     kind = given["Projection"]["ProjectionType"]
     index = Index(hashes, ranges, name=name, is_global=is_global, projection=kind, attributes=attributes)
-    table.build(index)
+    table.build(index, fits)
     return index
 
 
@@ -267,7 +258,7 @@ def fill_settings(service: Service, table: Table, body: dict[str, Any]) -> None:
         AttributeDefinitions=body["AttributeDefinitions"],
         KeySchema=body["KeySchema"],
         BillingMode=mode,
-        ProvisionedThroughput=body.get("ProvisionedThroughput") or {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0},
+        ProvisionedThroughput=body.get("ProvisionedThroughput"),
         CreationDateTime=service.clock(),
         TableId=str(uuid4()),
         DeletionProtectionEnabled=body.get("DeletionProtectionEnabled", False),
@@ -302,24 +293,31 @@ def description(service: Service, table: Table) -> dict[str, Any]:
         "AttributeDefinitions": settings["AttributeDefinitions"],
         "TableName": table.name,
         "KeySchema": settings["KeySchema"],
-        "TableStatus": "ACTIVE",
+        "TableStatus": table.status,
         "CreationDateTime": settings["CreationDateTime"],
-        "ProvisionedThroughput": {"NumberOfDecreasesToday": 0, **settings["ProvisionedThroughput"]},
+        "ProvisionedThroughput": _units(service, settings),
         "TableSizeBytes": table.bytes,
         "ItemCount": len(table.entries),
         "TableArn": arn,
         "TableId": settings["TableId"],
         "DeletionProtectionEnabled": settings["DeletionProtectionEnabled"],
-        "WarmThroughput": _warm(settings, settings),
+        "WarmThroughput": {**warm(settings, settings), "Status": "ACTIVE"},
     }
     if "PayPerRequestSince" in settings:
         found["BillingModeSummary"] = {
             "BillingMode": settings["BillingMode"],
             "LastUpdateToPayPerRequestDateTime": settings["PayPerRequestSince"],
         }
-    for name in ("OnDemandThroughput", "StreamSpecification", "LatestStreamArn", "LatestStreamLabel", "RestoreSummary"):
-        if name in settings:
+    for name in ("OnDemandThroughput", "StreamSpecification", "LatestStreamArn", "LatestStreamLabel"):
+        if settings.get(name):
             found[name] = settings[name]
+    if "RestoreSummary" in settings:
+        found["RestoreSummary"] = {**settings["RestoreSummary"], "RestoreInProgress": table.status == "CREATING"}
+    if settings.get("Replicas"):
+        found["GlobalTableVersion"] = "2019.11.21"
+        found["Replicas"] = [
+            {"RegionName": region, "ReplicaStatus": status} for region, status in settings["Replicas"].items()
+        ]
     if "TableClass" in settings:
         found["TableClassSummary"] = {"TableClass": settings["TableClass"]}
     encryption = settings.get("SSESpecification")
@@ -332,18 +330,40 @@ def description(service: Service, table: Table) -> dict[str, Any]:
         }
     for member, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
         indexes = [
-            _index_description(index, settings, arn) for index in table.indexes.values() if index.is_global is is_global
+            _index_description(service, index, settings, arn)
+            for index in table.indexes.values()
+            if index.is_global is is_global
         ]
         if indexes:
             found[member] = indexes
     if table.vectors:
         found["VectorIndexes"] = [
-            described_vector_index(index, settings["Indexes"][name], arn) for name, index in table.vectors.items()
+            described_vector_index(index, settings["Indexes"][name], arn) | _status(index)
+            for name, index in table.vectors.items()
         ]
     return found
 
 
-def _index_description(index: Index, settings: dict[str, Any], arn: str) -> dict[str, Any]:
+def _status(index: Index | VectorIndex) -> dict[str, Any]:
+    if index.status in {"ALLOCATING", "BACKFILLING"}:
+        return {"IndexStatus": "CREATING", "Backfilling": index.status == "BACKFILLING"}
+    return {"IndexStatus": index.status}
+
+
+def _units(service: Service, settings: dict[str, Any], index: str = "") -> dict[str, int]:
+    given = settings["Indexes"][index] if index else settings
+    units: dict[str, int] = given.get("ProvisionedThroughput") or {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
+    return {"NumberOfDecreasesToday": len(decreases_today(service, settings, index)), **units}
+
+
+def decreases_today(service: Service, settings: dict[str, Any], index: str = "") -> list[float]:
+    """Return the times at which the throughput of an index, or of its table, was lowered on this UTC day."""
+    decreases: list[float] = settings.get("Decreases", {}).get(index) or []
+    today = datetime.fromtimestamp(service.clock(), UTC).date()
+    return [at for at in decreases if datetime.fromtimestamp(at, UTC).date() == today]
+
+
+def _index_description(service: Service, index: Index, settings: dict[str, Any], arn: str) -> dict[str, Any]:
     given = settings["Indexes"][index.name]
     found: dict[str, Any] = {
         "IndexName": index.name,
@@ -354,44 +374,72 @@ def _index_description(index: Index, settings: dict[str, Any], arn: str) -> dict
         "IndexArn": f"{arn}/index/{index.name}",
     }
     if index.is_global:
-        units = given.get("ProvisionedThroughput") or {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
-        found["IndexStatus"] = index.status
-        found["ProvisionedThroughput"] = {"NumberOfDecreasesToday": 0, **units}
-        found["WarmThroughput"] = _warm(given, settings)
-        if "OnDemandThroughput" in given:
+        found |= _status(index)
+        found["ProvisionedThroughput"] = _units(service, settings, index.name)
+        found["WarmThroughput"] = {**warm(given, settings), "Status": "ACTIVE"}
+        if given.get("OnDemandThroughput"):
             found["OnDemandThroughput"] = given["OnDemandThroughput"]
     return found
 
 
-def _warm(given: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+def warm(given: dict[str, Any], settings: dict[str, Any]) -> dict[str, int]:
+    """Return the throughput that a table or an index can serve at once.
+
+    Args:
+        given: what the table or the index has.
+        settings: those of the table.
+    """
     units: dict[str, int] = given.get("ProvisionedThroughput") or {}
     on_demand = settings["BillingMode"] == "PAY_PER_REQUEST"
     return {
         "ReadUnitsPerSecond": WARM_READ_UNITS if on_demand else units.get("ReadCapacityUnits", 0),
         "WriteUnitsPerSecond": WARM_WRITE_UNITS if on_demand else units.get("WriteCapacityUnits", 0),
         **(given.get("WarmThroughput") or {}),
-        "Status": "ACTIVE",
     }
 
 
 def describe_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out DescribeTable."""
-    return {"Table": description(service, service.described(body["TableName"]))}
+    table = service.described(body["TableName"])
+    return {"Table": service.states.shown(table, partial(description, service, table))}
 
 
 def delete_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out DeleteTable."""
     table = service.described(body["TableName"])
-    if table.settings["DeletionProtectionEnabled"]:
-        raise invalid(
-            "Resource cannot be deleted as it is currently protected against deletion. "
-            "Disable deletion protection first."
-        )
-    service.streams.close(table)
-    service.store.drop(table.name)
+    if table.status != "DELETING":
+        service.states.refuse_busy(table)
+        refuse_replicating(table)
+        if table.settings["DeletionProtectionEnabled"]:
+            raise invalid(
+                "Resource cannot be deleted as it is currently protected against deletion. "
+                "Disable deletion protection first."
+            )
+        for index in table.all_indexes:
+            if index.status != "ACTIVE":
+                raise index_in_use(table, index.name)
+        service.states.refuse_many()
+        before = description(service, table)
+        service.streams.close(table)
+        service.states.delete(table, before)
     found = description(service, table)
     kept = ("TableName", "ProvisionedThroughput", "TableSizeBytes", "ItemCount", "TableArn", "TableId")
     return {"TableDescription": {**{name: found[name] for name in kept}, "TableStatus": "DELETING"}}
+
+
+def refuse_replicating(table: Table) -> None:
+    """Refuse a change of a table while a replica is made or deleted.
+
+    Raises:
+        Refused: one is.
+    """
+    if any(status != "ACTIVE" for status in table.settings.get("Replicas", {}).values()):
+        raise in_use(f"A replica is being changed: {table.name}")
+
+
+def index_in_use(table: Table, name: str) -> Refused:
+    """Return the refusal to change an index, or its table, that is not ready for it."""
+    return in_use(f"Index is being changed: {name} of {table.name}")
 
 
 def list_tables(service: Service, body: dict[str, Any]) -> dict[str, Any]:
@@ -402,173 +450,6 @@ def list_tables(service: Service, body: dict[str, Any]) -> dict[str, Any]:
         "TableNames": names[:limit],
         "LastEvaluatedTableName": names[limit - 1] if len(names) > limit else None,
     }
-
-
-def update_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
-    """Carry out UpdateTable."""
-    table = service.described(body["TableName"])
-    settings = table.settings
-    changes = {name: value for name, value in body.items() if name not in {"TableName", "AttributeDefinitions"}}
-    if all(value is None or value == [] for value in changes.values()):
-        raise invalid(
-            "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
-            "SSESpecification or ReplicaUpdates is required"
-        )
-    vectors: list[dict[str, Any]] = body.get("VectorIndexUpdates") or []
-    others = [each for each in body.get("GlobalSecondaryIndexUpdates") or () if not each.get("Update")]
-    if vectors and len(vectors) + len(others) > 1:
-        raise Refused(
-            "LimitExceededException",
-            "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table",
-        )
-    service.keep_settings(table)
-    _change_units(service, table, body)
-    for update in body.get("GlobalSecondaryIndexUpdates") or ():
-        _change_index(table, update, body.get("AttributeDefinitions"))
-    for update in vectors:
-        _change_vector_index(table, update, body.get("AttributeDefinitions"))
-    stream = body.get("StreamSpecification")
-    if stream is not None:
-        _change_stream(service, table, stream)
-    for name in ("OnDemandThroughput", "WarmThroughput", "TableClass", "SSESpecification", "DeletionProtectionEnabled"):
-        if body.get(name) is not None:
-            both = isinstance(settings.get(name), dict) and name in {"OnDemandThroughput", "WarmThroughput"}
-            settings[name] = {**settings[name], **body[name]} if both else body[name]
-    if service.throttle is not None:
-        service.throttle.follow(table)
-    return {"TableDescription": description(service, table)}
-
-
-def _change_units(service: Service, table: Table, body: dict[str, Any]) -> None:
-    settings, mode, units = table.settings, body.get("BillingMode"), body.get("ProvisionedThroughput")
-    if mode == "PAY_PER_REQUEST" or (mode is None and settings["BillingMode"] == "PAY_PER_REQUEST"):
-        if units is not None:
-            raise invalid_value(_NO_UNITS)
-        if mode is not None and settings["BillingMode"] != mode:
-            settings["BillingMode"] = mode
-            settings["PayPerRequestSince"] = service.clock()
-            settings["ProvisionedThroughput"] = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
-            settings["Indexes"] = {
-                name: {member: each for member, each in given.items() if member != "ProvisionedThroughput"}
-                for name, given in settings["Indexes"].items()
-            }
-        return
-    if mode == "PROVISIONED" and settings["BillingMode"] != mode:
-        if table.vectors:
-            raise invalid_value("Tables with vector indexes must be in PAY_PER_REQUEST mode")
-        updates = [each["Update"] for each in body.get("GlobalSecondaryIndexUpdates") or () if each.get("Update")]
-        named = {each["IndexName"] for each in updates if each.get("ProvisionedThroughput")}
-        if units is None:
-            raise invalid_value(_BOTH_UNITS)
-        for index in table.indexes.values():
-            if index.is_global and index.name not in named:
-                raise invalid_value(f"ProvisionedThroughput must be specified for index: {index.name}")
-        settings["BillingMode"] = mode
-        settings.pop("OnDemandThroughput", None)
-    elif units is not None and {**settings["ProvisionedThroughput"]} == units:
-        raise invalid(
-            "The provisioned throughput for the table will not change. The requested value equals the current value. "
-            f"Current ReadCapacityUnits provisioned for the table: {units['ReadCapacityUnits']}. Requested "
-            f"ReadCapacityUnits: {units['ReadCapacityUnits']}. Current WriteCapacityUnits provisioned for the table: "
-            f"{units['WriteCapacityUnits']}. Requested WriteCapacityUnits: {units['WriteCapacityUnits']}. Refer to the "
-            "Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
-        )
-    if units is not None:
-        settings["ProvisionedThroughput"] = units
-
-
-def _change_index(table: Table, update: dict[str, Any], definitions: list[dict[str, str]] | None) -> None:
-    given = {kind: each for kind, each in update.items() if each is not None}
-    if len(given) != 1:
-        raise invalid_value("One of GlobalSecondaryIndexUpdate Create, Update or Delete must be specified")
-    [(kind, each)] = given.items()
-    settings, name = table.settings, each["IndexName"]
-    if kind == "Create":
-        known = _definitions(settings, definitions)
-        if name in table.indexes:
-            raise invalid(f"Attempting to create an index which already exists: {name}")
-        if settings["BillingMode"] == "PROVISIONED" and each.get("ProvisionedThroughput") is None:
-            raise invalid_value(f"ProvisionedThroughput must be specified for index: {name}")
-        if settings["BillingMode"] != "PROVISIONED" and each.get("ProvisionedThroughput") is not None:
-            raise invalid_value(_NO_UNITS)
-        add_index(table, each, {key: one["AttributeType"] for key, one in known.items()}, is_global=True)
-        settings["Indexes"] = {**settings["Indexes"], name: each}
-        _keep_used_definitions(table, known)
-        if table.journal is not None:
-            table.journal.note(partial(table.drop, name))
-        return
-    index = table.indexes.get(name)
-    if index is None or not index.is_global:
-        raise Refused("ResourceNotFoundException", f"Requested resource not found: Index {name} not found")
-    if kind == "Delete":
-        table.drop(name)
-        settings["Indexes"] = {other: one for other, one in settings["Indexes"].items() if other != name}
-        _keep_used_definitions(table, _definitions(settings, None))
-        if table.journal is not None:
-            table.journal.note(partial(table.build, index))
-        return
-    changed = {member: value for member, value in each.items() if member != "IndexName" and value is not None}
-    settings["Indexes"] = {**settings["Indexes"], name: {**settings["Indexes"][name], **changed}}
-
-
-def _definitions(settings: dict[str, Any], more: list[dict[str, str]] | None) -> dict[str, dict[str, str]]:
-    """Return the definitions of a table's attributes, and those of a request.
-
-    Raises:
-        Refused: they define an attribute with two types.
-    """
-    known = {one["AttributeName"]: one for one in settings["AttributeDefinitions"]}
-    for one in more or ():
-        if known.setdefault(one["AttributeName"], one) != one:
-            raise invalid_value(f"Attribute {one['AttributeName']} is defined with another type already")
-    return known
-
-
-def _change_vector_index(table: Table, update: dict[str, Any], definitions: list[dict[str, str]] | None) -> None:
-    given = {kind: each for kind, each in update.items() if each is not None}
-    if not given:
-        raise invalid_value("One of VectorIndexUpdate.Create, VectorIndexUpdate.Delete must not be null")
-    if len(given) > 1:
-        raise invalid_value("Only one vector index action is allowed per VectorIndexUpdate object")
-    [(kind, each)] = given.items()
-    settings, name = table.settings, each["IndexName"]
-    if kind == "Create":
-        if name in table.vectors:
-            raise invalid("Attempting to create an index which already exists")
-        known = _definitions(settings, definitions)
-        types = {key: one["AttributeType"] for key, one in known.items()}
-        add_vector_index(table, each, types, settings["BillingMode"])
-        settings["Indexes"] = {**settings["Indexes"], name: each}
-        undo = partial(table.drop, name)
-    else:
-        index = table.vectors.get(name)
-        if index is None:
-            raise Refused(
-                "ResourceNotFoundException", f"Requested resource not found: Index {name} for table {table.name}"
-            )
-        table.drop(name)
-        settings["Indexes"] = {other: one for other, one in settings["Indexes"].items() if other != name}
-        known, undo = _definitions(settings, None), partial(table.build_vectors, index)
-    _keep_used_definitions(table, known)
-    if table.journal is not None:
-        table.journal.note(undo)
-
-
-def _keep_used_definitions(table: Table, known: dict[str, dict[str, str]]) -> None:
-    used = table.named
-    table.settings["AttributeDefinitions"] = [one for name, one in known.items() if name in used]
-
-
-def _change_stream(service: Service, table: Table, stream: dict[str, Any]) -> None:
-    is_on = "StreamSpecification" in table.settings
-    if stream["StreamEnabled"]:
-        if is_on:
-            raise invalid_value("Table already has an enabled stream: TableName: " + table.name)
-        service.streams.open(table, required(stream, "StreamViewType"))
-    elif not is_on:
-        raise invalid_value("Table has no stream to disable: TableName: " + table.name)
-    else:
-        service.streams.close(table)
 
 
 def describe_limits(service: Service, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001 - as all operations

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 from dynamap_async.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
 from dynamap_async.simulated.store import Index, Part, Place, Position, Table
 from dynamap_async.simulated.values import Item, Value, admit
+from dynamap_async.simulated.vector_index import VectorIndex
+
+AnyIndex = TypeVar("AnyIndex", Index, VectorIndex)
 
 _SHORT_BYTES = min(PARTITION_KEY_BYTES, SORT_KEY_BYTES)
 """A key of no more has no part that is too long."""
@@ -103,29 +106,64 @@ def admit_index_keys(table: Table, item: Item) -> None:
         Refused: a value of another type, an empty or a long one, or a vector of another length.
     """
     for index in table.indexes.values():
-        size, is_there = 0, True
-        for part in index.parts:
-            value = item.get(part.name)
-            if value is None:
-                is_there = False
-                continue
-            if part.type not in value:
-                [actual] = value
-                raise invalid_value(
-                    f"Type mismatch for Index Key {part.name} Expected: {part.type} Actual: {actual} "
-                    f"IndexName: {index.name}"
-                )
-            own = admit(value)
-            if not own:
-                raise invalid(
-                    "One or more parameter values are not valid. A value specified for a secondary index key is not "
-                    f"supported. {_EMPTY[part.type]} IndexName: {index.name}, IndexKey: {part.name}"
-                )
-            size += own
-        if is_there and size > _SHORT_BYTES:
-            _sizes(index, item)
+        _admit_index_key(index, item)
     for vectors in table.vectors.values():
         vectors.admit(item)
+
+
+def _admit_index_key(index: Index, item: Item) -> None:
+    size, is_there = 0, True
+    for part in index.parts:
+        value = item.get(part.name)
+        if value is None:
+            is_there = False
+            continue
+        if part.type not in value:
+            [actual] = value
+            raise invalid_value(
+                f"Type mismatch for Index Key {part.name} Expected: {part.type} Actual: {actual} "
+                f"IndexName: {index.name}"
+            )
+        own = admit(value)
+        if not own:
+            raise invalid(
+                "One or more parameter values are not valid. A value specified for a secondary index key is not "
+                f"supported. {_EMPTY[part.type]} IndexName: {index.name}, IndexKey: {part.name}"
+            )
+        size += own
+    if is_there and size > _SHORT_BYTES:
+        _sizes(index, item)
+
+
+def fits(index: Index, item: Item) -> bool:
+    """Return whether an index that is filled takes an item. It leaves out, without a word, what a write is refused for.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.ViolationDetection.html
+    """
+    try:
+        _admit_index_key(index, item)
+    except Refused:
+        return False
+    return True
+
+
+def is_ready(index: Index | VectorIndex) -> bool:
+    """Return whether an index can be read."""
+    return index.status in {"ACTIVE", "UPDATING"}
+
+
+def readable(indexes: Mapping[str, AnyIndex], name: str) -> AnyIndex:
+    """Return an index that is read.
+
+    Raises:
+        Refused: there is none, or it is not ready.
+    """
+    index = indexes.get(name)
+    if index is None or index.status == "DELETING":
+        raise invalid(f"The table does not have the specified index: {name}")
+    if not is_ready(index):
+        raise invalid(f"Cannot read from backfilling global secondary index: {name}")
+    return index
 
 
 def key_of(table: Table, item: Item) -> Item:

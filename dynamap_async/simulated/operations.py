@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.simulated import (
@@ -13,6 +14,7 @@ from dynamap_async.simulated import (
     saved,
     settings,
     streams,
+    table_changes,
     transactions,
     vector_search,
     wire,
@@ -39,7 +41,7 @@ OPERATIONS: Final[Mapping[str, tuple[Structure, Operation]]] = {
     "ExecuteTransaction": (partiql.EXECUTE_TRANSACTION, partiql.execute_transaction),
     "CreateTable": (control.CREATE_TABLE, control.create_table),
     "DescribeTable": (control.DESCRIBE_TABLE, control.describe_table),
-    "UpdateTable": (control.UPDATE_TABLE, control.update_table),
+    "UpdateTable": (table_changes.UPDATE_TABLE, table_changes.update_table),
     "DeleteTable": (control.DELETE_TABLE, control.delete_table),
     "ListTables": (control.LIST_TABLES, control.list_tables),
     "DescribeLimits": (control.DESCRIBE_LIMITS, control.describe_limits),
@@ -63,6 +65,18 @@ OPERATIONS: Final[Mapping[str, tuple[Structure, Operation]]] = {
     "DescribeKinesisStreamingDestination": (
         settings.DESCRIBE_KINESIS,
         settings.describe_kinesis_streaming_destination,
+    ),
+    "EnableKinesisStreamingDestination": (
+        settings.CHANGE_KINESIS,
+        partial(settings.change_kinesis_streaming_destination, enable=True),
+    ),
+    "DisableKinesisStreamingDestination": (
+        settings.CHANGE_KINESIS,
+        partial(settings.change_kinesis_streaming_destination, enable=False),
+    ),
+    "UpdateContributorInsights": (
+        settings.UPDATE_CONTRIBUTOR_INSIGHTS,
+        settings.update_contributor_insights,
     ),
     "ListContributorInsights": (settings.LIST_CONTRIBUTOR_INSIGHTS, settings.list_contributor_insights),
     "SearchVectors": (vector_search.SEARCH_VECTORS, vector_search.search_vectors),
@@ -99,6 +113,9 @@ class SimulatedDynamoDB(Service):
             request = wire.read(body)
             shape.admit(request)
             with self.turn:
+                if self.states.takes_time:
+                    self.states.catch_up()
+                    self.states.refuse_writes(operation, request, self.arn)
                 if self.expiry is not None or self.jobs.waiting:
                     self.catch_up()
                 return 200, wire.answer(carry_out(self, request))
@@ -108,6 +125,7 @@ class SimulatedDynamoDB(Service):
     def written(self) -> Iterator[bytes]:
         """Yield the parts of a text that has all tables and items, for ``read`` of another one."""
         with self.turn:
+            self.states.finish()
             yield from saved.written(self)
 
     def read(self, text: bytes) -> None:

@@ -34,7 +34,7 @@ from dynamap_async.simulated.expressions.conditions import (
 )
 from dynamap_async.simulated.expressions.paths import Path, find, overlap_of, projected
 from dynamap_async.simulated.expressions.updates import IfNotExists, Joined, Plain, Source, Sum, Update
-from dynamap_async.simulated.keys import admit_index_keys, position_of_item, position_of_key
+from dynamap_async.simulated.keys import admit_index_keys, position_of_item, position_of_key, readable
 from dynamap_async.simulated.legacy import Literals
 from dynamap_async.simulated.pages import page
 from dynamap_async.simulated.shapes import CONSUMED, ON_FAILURE
@@ -613,14 +613,9 @@ def _cut(statement: _Statement) -> Callable[[Entry], bytes]:
 
 
 def _place(table: Table, statement: _Statement) -> Place:
-    if statement.index is None:
-        return table
-    index = table.indexes.get(statement.index)
-    if index is None:
-        if statement.index in table.vectors:
-            raise invalid("Scan operation not supported on this index type")
-        raise invalid(f"The table does not have the specified index: {statement.index}")
-    return index
+    if statement.index in table.vectors:
+        raise invalid("Scan operation not supported on this index type")
+    return table if statement.index is None else readable(table.indexes, statement.index)
 
 
 def _positions(place: Place, statement: _Statement, start: Position | None) -> Iterator[Position]:

@@ -29,7 +29,7 @@ from dynamap_async.simulated.expressions.conditions import (
 from dynamap_async.simulated.expressions.paths import read_projection
 from dynamap_async.simulated.expressions.reader import Placeholders
 from dynamap_async.simulated.items import cut_text, projection_of
-from dynamap_async.simulated.keys import refuse_empty, start_position
+from dynamap_async.simulated.keys import readable, refuse_empty, start_position
 from dynamap_async.simulated.pages import page
 from dynamap_async.simulated.shapes import (
     ATTRIBUTES,
@@ -146,12 +146,10 @@ def _index(table: Table, operation: str, body: dict[str, Any], names: frozenset[
     name, select = body.get("IndexName"), body.get("Select")
     index: Index | None = None
     if name is not None:
-        index = table.indexes.get(name)
-        if index is None:
-            if name in table.vectors:
-                end = "." if operation == "Query" else ""
-                raise invalid(f"{operation} operation not supported on this index type{end}")
-            raise invalid(f"The table does not have the specified index: {name}")
+        if name in table.vectors:
+            end = "." if operation == "Query" else ""
+            raise invalid(f"{operation} operation not supported on this index type{end}")
+        index = readable(table.indexes, name)
         if index.is_global and body.get("ConsistentRead"):
             raise invalid("Consistent reads are not supported on global secondary indexes")
     elif select == "ALL_PROJECTED_ATTRIBUTES":

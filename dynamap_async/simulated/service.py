@@ -20,6 +20,7 @@ from dynamap_async.simulated.keys import admit_index_keys, position_of_item
 from dynamap_async.simulated.lag import Lag
 from dynamap_async.simulated.meters import written
 from dynamap_async.simulated.sharding import Sharding, StreamShards
+from dynamap_async.simulated.states import Draw, States, not_found
 from dynamap_async.simulated.store import Change, Snapshot, Store, Table
 from dynamap_async.simulated.values import Item, admit_item
 from dynamap_async.simulated.writes import ItemWrite
@@ -65,6 +66,7 @@ class Service:
         self.clock = clock
         self.region = region
         self._seed = seed
+        self.states: States = States(self.store, clock, self.random)
         sharding = None if shards is None else Sharding(shards, self.random("streams"), clock)
         self.streams: Streams = Streams(clock, region, self.arn, sharding, self.store.journal.note)
         self.tokens: dict[str, tuple[float, str, Any]] = {}
@@ -83,6 +85,11 @@ class Service:
         self.lag = None if lag is None else Lag(lag, clock, self.random("lag"))
         self.expiry = None if expire is None else Expiry(self.store, clock, self.random, expire)
         self.store.watchers.extend(mode.note for mode in (self.lag, self.expiry) if mode is not None)
+
+    def take_time(self, draw: Draw, seed: int) -> None:
+        """Let changes that are begun from now on take their time, as long as is drawn by another seed."""
+        self._seed = seed
+        self.states.slow_down(draw)
 
     def random(self, purpose: str) -> Random:
         """Return what draws for one purpose: the same in each process, whatever else is drawn.
@@ -161,32 +168,48 @@ class Service:
             for change in self.expiry.due():
                 self.carry(change, BY_THE_SERVICE)
 
+    def find(self, name: str) -> Table | None:
+        """Return a table in any state; None if there is none.
+
+        Args:
+            name: its name or its ARN.
+        """
+        return self.store.tables.get(name.rpartition("/")[2] if name.startswith("arn:") else name)
+
     def table(self, name: str) -> Table:
-        """Return a table.
+        """Return a table whose items are read or written.
 
         Args:
             name: its name or its ARN.
 
         Raises:
-            Refused: there is none.
+            Refused: there is none, or not yet, or not for much longer.
         """
-        table = self.store.tables.get(name.rpartition("/")[2] if name.startswith("arn:") else name)
-        if table is None:
+        table = self.find(name)
+        if table is None or table.status in {"CREATING", "DELETING"}:
             raise Refused("ResourceNotFoundException", "Requested resource not found")
         return table
 
     def described(self, name: str) -> Table:
-        """Return a table, for the operations whose error names it.
+        """Return a table in any state, for the operations whose error names it.
 
         Raises:
             Refused: there is none.
         """
-        try:
-            return self.table(name)
-        except Refused:
-            raise Refused(
-                "ResourceNotFoundException", f"Requested resource not found: Table: {name} not found"
-            ) from None
+        table = self.find(name)
+        if table is None:
+            raise not_found(name)
+        return table
+
+    def changeable(self, name: str) -> Table:
+        """Return a table that can be changed.
+
+        Raises:
+            Refused: there is none, or a change is under way.
+        """
+        table = self.described(name)
+        self.states.refuse_busy(table)
+        return table
 
     def remembered(self, token: str, asked: str) -> Any:
         """Return what a transaction did that had this token; None if there was none.

@@ -7,14 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from dynamap_async.limits import RECOVERY_DAYS
+from dynamap_async.limits import RECOVERY_DAYS, TAGS_PER_TABLE
 from dynamap_async.simulated import wire
 from dynamap_async.simulated.constraints import Structure, anything, choice, flag, listing, number, text
 from dynamap_async.simulated.control import description, fill_settings, index_requests, new_table
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
-from dynamap_async.simulated.shapes import NAME, TABLE_NAME
+from dynamap_async.simulated.shapes import INDEX_NAME, NAME, TABLE_NAME
 from dynamap_async.simulated.store import Table
-from dynamap_async.simulated.values import Item, admit_item
 
 if TYPE_CHECKING:
     from dynamap_async.simulated.service import Service
@@ -22,6 +21,12 @@ if TYPE_CHECKING:
 _TABLE = {"TableName!": TABLE_NAME}
 _ARN = text(1, 1283)
 _BACKUP_ARN = text(37, 1024)
+_HOUR_SECONDS = 3600
+_DAY_SECONDS = 86_400
+_RECOVERY_LAG_SECONDS = 300
+_NEVER = (None, 0.0, 0.0)
+_KINESIS = ("DISABLED", "ACTIVE")
+_INSIGHTS = ("DISABLED", "ENABLED")
 DESCRIBE_TIME_TO_LIVE = Structure(_TABLE)
 UPDATE_TIME_TO_LIVE = Structure(
     {
@@ -99,25 +104,37 @@ PUT_RESOURCE_POLICY = Structure(
 GET_RESOURCE_POLICY = Structure({"ResourceArn!": _ARN})
 DELETE_RESOURCE_POLICY = Structure({"ResourceArn!": _ARN, "ExpectedRevisionId": text(1, 255)})
 DESCRIBE_KINESIS = Structure(_TABLE)
+CHANGE_KINESIS = Structure({**_TABLE, "StreamArn!": text(37, 1024), "EnableKinesisStreamingConfiguration": anything})
+UPDATE_CONTRIBUTOR_INSIGHTS = Structure(
+    {**_TABLE, "IndexName": INDEX_NAME, "ContributorInsightsAction!": choice("ENABLE", "DISABLE")}
+)
 LIST_CONTRIBUTOR_INSIGHTS = Structure({"TableName": TABLE_NAME, "NextToken": text(), "MaxResults": number()})
 
 
 def describe_time_to_live(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out DescribeTimeToLive."""
-    name = service.described(body["TableName"]).settings.get("TimeToLive")
-    status = (
-        {"TimeToLiveStatus": "DISABLED"} if name is None else {"TimeToLiveStatus": "ENABLED", "AttributeName": name}
-    )
-    return {"TimeToLiveDescription": status}
+    settings = service.described(body["TableName"]).settings
+    name = settings.get("TimeToLive")
+    changed, _at, until = settings.get("TimeToLiveChange", _NEVER)
+    status = {"TimeToLiveStatus": "DISABLED" if name is None else "ENABLED"}
+    if service.clock() < until:
+        name, status = changed, {"TimeToLiveStatus": "DISABLING" if name is None else "ENABLING"}
+    return {"TimeToLiveDescription": status if name is None else {**status, "AttributeName": name}}
 
 
 def update_time_to_live(service: Service, body: dict[str, Any]) -> dict[str, Any]:
-    """Carry out UpdateTimeToLive."""
-    table = service.described(body["TableName"])
+    """Carry out UpdateTimeToLive.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html
+    """
+    table = service.changeable(body["TableName"])
     service.keep_settings(table)
     settings = table.settings
     asked = body["TimeToLiveSpecification"]
-    before = settings.get("TimeToLive")
+    before, now = settings.get("TimeToLive"), service.clock()
+    _name, at, _until = settings.get("TimeToLiveChange", _NEVER)
+    if service.states.takes_time and now - at < _HOUR_SECONDS:
+        raise invalid("Time to live has been modified multiple times within a fixed interval")
     if asked["Enabled"]:
         if before == asked["AttributeName"]:
             raise invalid("TimeToLive is already enabled")
@@ -130,6 +147,8 @@ def update_time_to_live(service: Service, body: dict[str, Any]) -> dict[str, Any
         if before != asked["AttributeName"]:
             raise invalid(f"TimeToLive is active on a different AttributeName: current AttributeName is {before}")
         del settings["TimeToLive"]
+    until = now + service.states.seconds("time_to_live", table.name)
+    settings["TimeToLiveChange"] = (asked["AttributeName"], now, until)
     return {"TimeToLiveSpecification": asked}
 
 
@@ -154,6 +173,7 @@ def _of_arn(service: Service, arn: str) -> Table:
 def _changed(service: Service, arn: str) -> dict[str, Any]:
     """Return the settings of the table of an ARN, which are about to change."""
     table = _of_arn(service, arn)
+    service.states.refuse_busy(table)
     service.keep_settings(table)
     return table.settings
 
@@ -162,7 +182,9 @@ def tag_resource(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out TagResource."""
     settings = _changed(service, body["ResourceArn"])
     tags = {**settings["Tags"], **{each["Key"]: each["Value"] for each in body["Tags"]}}
-    if len(tags) > 50:
+    if any(each["Key"].startswith("aws:") for each in body["Tags"]):
+        raise invalid_value("Tag keys must not begin with aws:")
+    if len(tags) > TAGS_PER_TABLE:
         raise Refused("LimitExceededException", "Subscriber limit exceeded: Too many tags for this resource")
     settings["Tags"] = tags
     return {}
@@ -185,13 +207,23 @@ def _recovery(service: Service, table: Table) -> dict[str, Any]:
     days = table.settings.get("RecoveryDays")
     found: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED" if days is None else "ENABLED"}
     if days is not None:
-        now = service.clock()
+        earliest, latest = _restorable(service, table)
         found["RecoveryPeriodInDays"] = days
-        found["EarliestRestorableDateTime"] = table.settings["RecoverySince"]
-        found["LatestRestorableDateTime"] = now
+        found["EarliestRestorableDateTime"] = earliest
+        found["LatestRestorableDateTime"] = latest
     return {
         "ContinuousBackupsDescription": {"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": found}
     }
+
+
+def _restorable(service: Service, table: Table) -> tuple[float, float]:
+    """Return the earliest and the latest moment to which a table can be restored.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/PointInTimeRecovery_Howitworks.html
+    """
+    now = service.clock()
+    earliest = max(table.settings["RecoverySince"], now - table.settings["RecoveryDays"] * _DAY_SECONDS)
+    return earliest, max(earliest, now - _RECOVERY_LAG_SECONDS) if service.states.takes_time else now
 
 
 def describe_continuous_backups(service: Service, body: dict[str, Any]) -> dict[str, Any]:
@@ -202,6 +234,7 @@ def describe_continuous_backups(service: Service, body: dict[str, Any]) -> dict[
 def update_continuous_backups(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out UpdateContinuousBackups."""
     table = _or_table_not_found(service, body["TableName"])
+    service.states.refuse_busy(table)
     asked = body["PointInTimeRecoverySpecification"]
     service.keep_settings(table)
     if asked["PointInTimeRecoveryEnabled"]:
@@ -216,26 +249,27 @@ def update_continuous_backups(service: Service, body: dict[str, Any]) -> dict[st
 
 
 def _or_table_not_found(service: Service, name: str) -> Table:
-    try:
-        return service.table(name)
-    except Refused:
-        raise Refused("TableNotFoundException", f"Table not found: {name}") from None
+    table = service.find(name)
+    if table is None:
+        raise Refused("TableNotFoundException", f"Table not found: {name}")
+    return table
 
 
 def create_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out CreateBackup."""
     table = _or_table_not_found(service, body["TableName"])
+    service.states.refuse_busy(table)
     now = service.clock()
     arn = f"{service.arn(table.name)}/backup/{int(now * 1000):014}-{uuid4().hex[:8]}"
     details = {
         "BackupArn": arn,
         "BackupName": body["BackupName"],
         "BackupSizeBytes": table.bytes,
-        "BackupStatus": "AVAILABLE",
         "BackupType": "USER",
         "BackupCreationDateTime": now,
     }
-    service.backups[arn] = (details, description(service, table), _copied(table))
+    until = now + service.states.seconds("backup", table.name)
+    service.backups[arn] = (details, description(service, table), _copied(table), until)
     service.store.journal.note(partial(service.backups.pop, arn, None))
     return {"BackupDetails": {**details, "BackupStatus": "CREATING"}}
 
@@ -249,7 +283,7 @@ def _copied(table: Table) -> tuple[dict[str, Any], list[bytes]]:
         }
     )
     settings |= deepcopy(index_requests(table))
-    for name in ("OnDemandThroughput", "SSESpecification"):
+    for name in ("OnDemandThroughput", "SSESpecification", "TableClass"):
         if name in table.settings:
             settings[name] = deepcopy(table.settings[name])
     return settings, [entry.text for entry in table.entries.values()]
@@ -261,8 +295,28 @@ def _backup(service: Service, arn: str) -> Any:
     return service.backups[arn]
 
 
+def _made_backup(service: Service, arn: str) -> Any:
+    """Return a backup that is complete.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteBackup.html
+
+    Raises:
+        Refused: there is none, or it is not complete yet.
+    """
+    backup = _backup(service, arn)
+    if _details(service, backup)["BackupStatus"] == "CREATING":
+        raise Refused("BackupInUseException", f"Backup is being created: {arn}")
+    return backup
+
+
+def _details(service: Service, backup: Any) -> dict[str, Any]:
+    details, _table, _copy, until = backup
+    return {**details, "BackupStatus": "CREATING" if service.clock() < until else "AVAILABLE"}
+
+
 def _backup_description(service: Service, arn: str) -> dict[str, Any]:
-    details, table, _copy = _backup(service, arn)
+    backup = _backup(service, arn)
+    table = backup[1]
     source = {
         "TableName": table["TableName"],
         "TableId": table["TableId"],
@@ -274,7 +328,7 @@ def _backup_description(service: Service, arn: str) -> dict[str, Any]:
         "ItemCount": table["ItemCount"],
         "BillingMode": table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED"),
     }
-    return {"BackupDetails": details, "SourceTableDetails": source}
+    return {"BackupDetails": _details(service, backup), "SourceTableDetails": source}
 
 
 def describe_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
@@ -284,6 +338,7 @@ def describe_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
 
 def delete_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out DeleteBackup."""
+    _made_backup(service, body["BackupArn"])
     found = _backup_description(service, body["BackupArn"])
     gone = service.backups.pop(body["BackupArn"])
     service.store.journal.note(partial(service.backups.__setitem__, body["BackupArn"], gone))
@@ -299,9 +354,10 @@ def list_backups(service: Service, body: dict[str, Any]) -> dict[str, Any]:
             "TableName": table["TableName"],
             "TableId": table["TableId"],
             "TableArn": table["TableArn"],
-            **details,
+            **_details(service, backup),
         }
-        for details, table, _copy in service.backups.values()
+        for backup in service.backups.values()
+        for details, table, *_ in [backup]
         if name in {None, table["TableName"], table["TableArn"]} and low <= details["BackupCreationDateTime"] < high
     ]
     start = body.get("ExclusiveStartBackupArn")
@@ -342,28 +398,21 @@ def _restore(
     settings["AttributeDefinitions"] = [
         each for each in settings["AttributeDefinitions"] if each["AttributeName"] in kept
     ]
-    table = new_table(settings)
+    service.states.refuse_many()
+    table = new_table(settings, map(wire.read, texts))
     fill_settings(service, table, settings)
-    for text_ in texts:
-        load(table, wire.read(text_))
-    table.settings["RestoreSummary"] = {**summary, "RestoreInProgress": False}
-    service.store.add(table)
+    table.settings["RestoreSummary"] = summary
+    service.states.create("restore", table)
     return {"TableDescription": description(service, table)}
-
-
-def load(table: Table, item: Item) -> None:
-    """Store an item as a write does, without a stream's notice."""
-    size = admit_item(item)
-    table.replace(table.position(item), item, size)
 
 
 def restore_table_from_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out RestoreTableFromBackup."""
-    _details, table, copy = _backup(service, body["BackupArn"])
+    details, table, copy, _until = _made_backup(service, body["BackupArn"])
     summary = {
         "SourceBackupArn": body["BackupArn"],
         "SourceTableArn": table["TableArn"],
-        "RestoreDateTime": service.clock(),
+        "RestoreDateTime": details["BackupCreationDateTime"],
     }
     return _restore(service, body, copy, summary)
 
@@ -380,9 +429,13 @@ def restore_table_to_point_in_time(service: Service, body: dict[str, Any]) -> di
     at = body.get("RestoreDateTime")
     if (at is None) is (not body.get("UseLatestRestorableTime")):
         raise invalid_value("Exactly one of RestoreDateTime and UseLatestRestorableTime must be specified")
-    if at is not None and not table.settings["RecoverySince"] <= at <= service.clock():
-        raise Refused("InvalidRestoreTimeException", "The restore time is outside of the table's recovery window")
-    summary = {"SourceTableArn": service.arn(table.name), "RestoreDateTime": at or service.clock()}
+    earliest, latest = _restorable(service, table)
+    if at is not None and not earliest <= at <= latest:
+        raise Refused(
+            "InvalidRestoreTimeException",
+            "RestoreDateTime is not between EarliestRestorableDateTime and LatestRestorableDateTime: " + table.name,
+        )
+    summary = {"SourceTableArn": service.arn(table.name), "RestoreDateTime": at or latest}
     return _restore(service, body, _copied(table), summary)
 
 
@@ -421,13 +474,68 @@ def delete_resource_policy(service: Service, body: dict[str, Any]) -> dict[str, 
     return {"RevisionId": settings.pop("PolicyRevision", None)}
 
 
+def change_kinesis_streaming_destination(service: Service, body: dict[str, Any], *, enable: bool) -> dict[str, Any]:
+    """Carry out EnableKinesisStreamingDestination, or DisableKinesisStreamingDestination. Nothing is sent there.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_EnableKinesisStreamingDestination.html
+    """
+    table, arn = service.changeable(body["TableName"]), body["StreamArn"]
+    status = _attached(service, table, "Kinesis", _KINESIS).get(arn, "DISABLED")
+    if status != ("DISABLED" if enable else "ACTIVE"):
+        raise invalid(f"Table is not in a valid state: the Kinesis streaming destination of {table.name} is {status}")
+    _attach(service, table, "Kinesis", arn, enable=enable)
+    return {
+        "TableName": table.name,
+        "StreamArn": arn,
+        "DestinationStatus": "ENABLING" if enable else "DISABLING",
+    }
+
+
 def describe_kinesis_streaming_destination(service: Service, body: dict[str, Any]) -> dict[str, Any]:
-    """Carry out DescribeKinesisStreamingDestination: there is none."""
-    return {"TableName": service.table(body["TableName"]).name, "KinesisDataStreamDestinations": []}
+    """Carry out DescribeKinesisStreamingDestination."""
+    table = service.described(body["TableName"])
+    listed = _attached(service, table, "Kinesis", _KINESIS).items()
+    destinations = [{"StreamArn": arn, "DestinationStatus": status} for arn, status in listed]
+    return {"TableName": table.name, "KinesisDataStreamDestinations": destinations}
+
+
+def update_contributor_insights(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out UpdateContributorInsights. Nothing is counted."""
+    table, index = service.changeable(body["TableName"]), body.get("IndexName") or ""
+    if index and index not in table.indexes:
+        raise Refused("ResourceNotFoundException", f"Requested resource not found: Index: {index}")
+    enable = body["ContributorInsightsAction"] == "ENABLE"
+    _attach(service, table, "Insights", index, enable=enable)
+    return _insights(table, index, "ENABLING" if enable else "DISABLING")
 
 
 def list_contributor_insights(service: Service, body: dict[str, Any]) -> dict[str, Any]:
-    """Carry out ListContributorInsights: there are none."""
-    if (name := body.get("TableName")) is not None:
-        service.table(name)
-    return {"ContributorInsightsSummaries": []}
+    """Carry out ListContributorInsights."""
+    name = body.get("TableName")
+    tables = service.store.tables.values() if name is None else [service.described(name)]
+    found = [
+        _insights(table, index, status)
+        for table in tables
+        for index, status in _attached(service, table, "Insights", _INSIGHTS).items()
+    ]
+    return {"ContributorInsightsSummaries": found}
+
+
+def _insights(table: Table, index: str, status: str) -> dict[str, Any]:
+    named = {"IndexName": index} if index else {}
+    return {"TableName": table.name, **named, "ContributorInsightsStatus": status}
+
+
+def _attach(service: Service, table: Table, setting: str, name: str, *, enable: bool) -> None:
+    service.keep_settings(table)
+    until = service.clock() + service.states.seconds("attachment", table.name)
+    table.settings[setting] = {**table.settings.get(setting, {}), name: (enable, until)}
+
+
+def _attached(service: Service, table: Table, setting: str, statuses: tuple[str, str]) -> dict[str, str]:
+    """Return the status of all that another service has attached to a table."""
+    now = service.clock()
+    return {
+        name: ("ENABLING" if enabled else "DISABLING") if now < until else statuses[enabled]
+        for name, (enabled, until) in table.settings.get(setting, {}).items()
+    }

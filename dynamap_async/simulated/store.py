@@ -82,10 +82,16 @@ class Place:
     keys: SortedKeys = field(default_factory=SortedKeys)
     entries: dict[Position, Entry] = field(default_factory=dict[Position, Entry])
     bytes: int = 0
+    status: str = "ACTIVE"
+    """The service's, but CREATING has two names of its own for an index that is added: ALLOCATING, then BACKFILLING."""
     supply: Supply | None = None
     """What it may take, if the engine refuses what is beyond."""
     parts: tuple[Part, ...] = ()
     """The attributes of its key."""
+
+    def become(self, status: str) -> None:
+        """Change the status."""
+        self.status = status
 
     def __post_init__(self) -> None:
         self.parts = self.hash + self.range
@@ -149,7 +155,6 @@ class Index(Place):
     projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"] = "ALL"
     attributes: frozenset[str] | None = None
     """The attributes of its entries; None if it has all."""
-    status: str = "ACTIVE"
 
     def place_of(self, item: Item, key: Position) -> Position | None:
         """Return where the item stands in the index; None if it is not there.
@@ -261,10 +266,18 @@ class Table(Place):
         new = None if item is None else Entry(wire.kept(item), size)
         return self._between(key, self.entries.get(key), new, item)
 
-    def _between(self, key: Position, old: Entry | None, new: Entry | None, item: Item | None) -> Change:
+    def _between(
+        self,
+        key: Position,
+        old: Entry | None,
+        new: Entry | None,
+        item: Item | None,
+        places: tuple[Position | None, ...] | None = None,
+    ) -> Change:
         changes: list[IndexChange] = []
         if self.indexes:
-            places = tuple(None if item is None else index.place_of(item, key) for index in self.indexes.values())
+            if places is None:
+                places = tuple(None if item is None else index.place_of(item, key) for index in self.indexes.values())
             before = old.places if old else ()
             for number, index in enumerate(self.indexes.values()):
                 was = before[number] if number < len(before) else None
@@ -328,15 +341,23 @@ class Table(Place):
         return {position: entry for position, entry in found.items() if entry is not None}
 
     def _undo(self, key: Position, now: Entry | None, before: Entry | None) -> None:
-        self.store(self._between(key, now, before, None if before is None else before.item))
+        if before is None:
+            self.store(self._between(key, now, None, None))
+        else:  # it stands where it stood, and not in indexes into which it did not fit
+            self.store(self._between(key, now, before, before.item, before.places))
 
-    def build(self, index: Index) -> None:
-        """Add an index, and put the items in it that fit."""
+    def build(self, index: Index, fits: Callable[[Index, Item], bool]) -> None:
+        """Add an index, and put the items in it that fit.
+
+        Args:
+            index: the index, empty.
+            fits: tells whether the index takes an item.
+        """
         self.indexes[index.name] = index
         found: dict[Position, Entry] = {}
         for key, entry in self.entries.items():
             item = entry.item
-            place = index.place_of(item, key)
+            place = index.place_of(item, key) if fits(index, item) else None
             entry.stand((*entry.places, place))
             if place is not None:
                 found[place] = index.entry(item, entry)
@@ -347,6 +368,11 @@ class Table(Place):
         self.vectors[index.name] = index
         for key, entry in self.entries.items():
             index.change(key, entry.item).store()
+
+    @property
+    def all_indexes(self) -> tuple[Index | VectorIndex, ...]:
+        """Its indexes of all kinds."""
+        return (*self.indexes.values(), *self.vectors.values())
 
     @property
     def named(self) -> set[str]:

@@ -98,6 +98,12 @@ class VectorIndex:
     partitions: dict[bytes, dict[bytes, VectorEntry]] = field(default_factory=dict[bytes, dict[bytes, VectorEntry]])
     size: int = 0
     """The bytes of all entries."""
+    status: str = "ACTIVE"
+    """As that of another index."""
+
+    def become(self, status: str) -> None:
+        """Change the status."""
+        self.status = status
 
     @property
     def schema(self) -> tuple[Attribute, ...]:

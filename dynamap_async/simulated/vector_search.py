@@ -14,6 +14,7 @@ from dynamap_async.simulated.errors import Refused, invalid, invalid_value
 from dynamap_async.simulated.expressions.conditions import At, Both, Comparison, Condition, Given, read_condition
 from dynamap_async.simulated.expressions.paths import Path, projected, read_projection
 from dynamap_async.simulated.expressions.reader import Placeholders
+from dynamap_async.simulated.keys import readable
 from dynamap_async.simulated.meters import LEAST_VECTOR_BYTES
 from dynamap_async.simulated.shapes import (
     CONSUMED,
@@ -65,7 +66,7 @@ SEARCH_VECTORS: Final = Structure(
 _PARAMETER: Final = "SearchConditionExpression"
 
 
-def add_vector_index(table: Table, given: dict[str, Any], definitions: dict[str, str], mode: str) -> None:
+def add_vector_index(table: Table, given: dict[str, Any], definitions: dict[str, str], mode: str) -> VectorIndex:
     """Add a vector index that a request describes to a table, and put the items in it that fit.
 
     Args:
@@ -102,6 +103,7 @@ def add_vector_index(table: Table, given: dict[str, Any], definitions: dict[str,
         name, attribute, int(dimensions), given["DistanceFunction"], hashes[0] if hashes else None, filters, attributes
     )
     table.build_vectors(index)
+    return index
 
 
 def _schema(
@@ -137,7 +139,6 @@ def described_vector_index(index: VectorIndex, given: dict[str, Any], arn: str) 
     """
     return {
         **given,
-        "IndexStatus": "ACTIVE",
         "IndexSizeBytes": index.size,
         "ItemCount": len(index.entries),
         "IndexArn": f"{arn}/index/{index.name}",
@@ -163,9 +164,7 @@ def search_vectors(service: Service, body: dict[str, Any]) -> dict[str, Any]:
         paths = known.read(read_projection, given, "ProjectionExpression")
     known.all_used()
     table = service.table(body["TableName"])
-    index = table.vectors.get(body["IndexName"])
-    if index is None:
-        raise invalid(f"The table does not have the specified index: {body['IndexName']}")
+    index = readable(table.vectors, body["IndexName"])
     near = vector_of(body["SearchVector"])
     if near is None:
         raise invalid(

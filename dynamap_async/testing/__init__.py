@@ -2,11 +2,10 @@
 
 This package owns the engines and the sessions aimed at them, and what tests ask besides: seeds, a log of requests, a
 clock that stands still, and scripted faults (``dynamap_async.testing.faults``). Nothing here needs pytest; the fixtures
-made of it are in ``dynamap_async.pytest_plugin``, which pytest finds by itself. Tables that take their time are in
-``dynamap_async.testing.slow_tables``.
+made of it are in ``dynamap_async.pytest_plugin``, which pytest finds by itself.
 """
 
-from dynamap_async.simulated import Capacity, Refusal, StreamCalls, StreamShards
+from dynamap_async.simulated import Capacity, Durations, Refusal, StreamCalls, StreamShards, Transition
 from dynamap_async.testing.buckets import Buckets
 from dynamap_async.testing.choice import find_engine
 from dynamap_async.testing.clock import FrozenClock
@@ -21,6 +20,7 @@ from dynamap_async.testing.virtual_clock import VirtualClockLoop
 __all__ = [
     "Buckets",
     "Capacity",
+    "Durations",
     "Engine",
     "FrozenClock",
     "LocalEngine",
@@ -30,6 +30,7 @@ __all__ = [
     "RequestLog",
     "StreamCalls",
     "StreamShards",
+    "Transition",
     "VirtualClockLoop",
     "find_engine",
     "read_items",

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self, cast
 from zlib import crc32
@@ -15,18 +16,20 @@ from dynamap_async.simulated import (
     LONGEST_EXPIRY_SECONDS,
     SEED,
     Capacity,
+    Durations,
     Refusal,
     Server,
     SimulatedDynamoDB,
     Snapshot,
     StreamCalls,
     StreamShards,
+    Transition,
 )
 from dynamap_async.testing.buckets import Buckets
 from dynamap_async.testing.data_file import DataFile
 from dynamap_async.testing.engine import CREDENTIALS, REGION, Engine, of_connection
 from dynamap_async.testing.ports import listen
-from dynamap_async.testing.virtual_clock import EngineClock
+from dynamap_async.testing.virtual_clock import EngineClock, on_virtual_clock
 from dynamap_async.transport import Connection, WireTransport
 from dynamap_async.transport.channel import Answer, Channel
 from dynamap_async.transport.settings import ConnectionSettings
@@ -34,6 +37,12 @@ from dynamap_async.wire import WireItem
 
 _NOWHERE = "http://in-this-process.invalid"
 """The URL of sessions that send without a socket."""
+
+
+def _checked(durations: Durations) -> Durations:
+    if (fault := durations.fault()) is not None:
+        raise ConfigurationError(f"durations=Durations(...): {fault}")
+    return durations
 
 
 class LocalChannel:
@@ -70,14 +79,21 @@ class LocalTransport(WireTransport, sends_json=True):
     Args:
         connection: who asks.
         service: the engine's service.
+        check_time: raises ConfigurationError if the engine keeps another time than the running event loop.
     """
 
-    def __init__(self, connection: Connection, service: SimulatedDynamoDB) -> None:
+    def __init__(self, connection: Connection, service: SimulatedDynamoDB, check_time: Callable[[], None]) -> None:
         super().__init__(connection)
         self._service = service
+        self._check_time = check_time
 
     async def open_channel(self, settings: ConnectionSettings) -> Channel:
-        """Return what gives requests to the engine."""
+        """Return what gives requests to the engine.
+
+        Raises:
+            ConfigurationError: the engine keeps another time than the event loop.
+        """
+        self._check_time()
         return LocalChannel(self._service)
 
 
@@ -110,10 +126,13 @@ class LocalEngine(Engine):
             many seconds. The time is drawn for each item; it is deleted when somebody asks the engine after it.
         buckets: folders that stand for buckets of S3, for exports, imports and bulk puts.
         capacity: what tables and indexes have: what is beyond is refused; None to refuse nothing for want of units.
+        durations: lets tables, indexes, time to live and backups take their time, and refuses what DynamoDB refuses
+            meanwhile; None for changes that are done at once. The tables of ``models`` are there at once in any case.
+            With a ``clock``, sessions need a ``VirtualClockLoop``.
 
     Raises:
         ConfigurationError: the port, the clock, the seed, the path, the lag or the time of expiry is none, or a value
-            of ``streams`` or ``capacity`` cannot be.
+            of ``streams``, ``capacity`` or ``durations`` cannot be.
 
     Example:
         >>> with LocalEngine() as engine:
@@ -134,6 +153,7 @@ class LocalEngine(Engine):
         expire: bool | float = False,
         buckets: Buckets | Mapping[str, str | os.PathLike[str]] | None = None,
         capacity: Capacity | None = None,
+        durations: Durations | None = None,
     ) -> None:
         """Describe the engine; it is started when it is entered.
 
@@ -148,6 +168,7 @@ class LocalEngine(Engine):
             expire: True or False, or seconds.
             buckets: name of a bucket -> folder, or ``Buckets``.
             capacity: what tables and indexes have, such as ``Capacity()``.
+            durations: how long each change takes.
         """
         super().__init__(models=models, port=port)
         if clock is not None and not callable(clock):
@@ -160,6 +181,9 @@ class LocalEngine(Engine):
             raise ConfigurationError(f"capacity=Capacity(...): {fault}; leave it out for what DynamoDB has")
         self._streams: Final = streams
         self._capacity: Final = capacity
+        self._durations: Final = None if durations is None else _checked(durations)
+        self._takes_time = False
+        self._clock_is_given = clock is not None
         self._clock: Final = EngineClock(clock)
         self._seed: Final = seed
         self._data: Final = None if data is None else DataFile(data)
@@ -181,6 +205,7 @@ class LocalEngine(Engine):
         try:
             if self._models:
                 await self._create_tables()
+            self._slow_down()
         except BaseException:
             self._end()
             raise
@@ -193,6 +218,57 @@ class LocalEngine(Engine):
             self._end()
         else:
             await super().__aexit__(kind, error, traceback)
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """The time of day of the engine and its sessions: returns epoch seconds, as ``Session(clock=...)`` asks for."""
+        return self._clock
+
+    @property
+    def log(self) -> tuple[Transition, ...]:
+        """All changes of a state up to the last request, each with its time, in the order in which they happened.
+
+        Raises:
+            ConfigurationError: the engine is not running.
+        """
+        return tuple(self._running_service.states.log)
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._slow_down()
+        return self
+
+    def _slow_down(self) -> None:
+        """Let what is begun from now on take its time: the tables of the models are there."""
+        if self._durations is not None:
+            self._take_time(self._durations, clock=None, seed=self._seed)
+
+    def _take_time(self, durations: Durations, *, clock: Callable[[], float] | None, seed: int) -> None:
+        self._running_service.take_time(_checked(durations).draw, seed)
+        self._takes_time = True
+        if clock is not None:
+            self._clock_is_given = True
+            self._clock.follow(clock)
+
+    def _check_time(self, *, sockets: bool) -> None:
+        """Raise if the tables take their time, and keep another one than whoever asks.
+
+        Args:
+            sockets: whether requests come over sockets, which keep real time, whatever a clock says.
+        """
+        if not self._takes_time and not (sockets and self._durations is not None):
+            return
+        is_virtual = on_virtual_clock()
+        if sockets and (is_virtual or self._clock_is_given):
+            raise ConfigurationError(
+                "sockets run in real time, so a LocalEngine with durations= on a VirtualClockLoop, or with a clock of "
+                "its own, is asked without one: by engine.session()"
+            )
+        if self._clock_is_given and not is_virtual:
+            raise ConfigurationError(
+                "LocalEngine(durations=..., clock=...) needs an event loop that follows the clock; run the test on a "
+                "VirtualClockLoop, as in asyncio.Runner(loop_factory=VirtualClockLoop)"
+            )
 
     @property
     def _running_service(self) -> SimulatedDynamoDB:
@@ -216,7 +292,7 @@ class LocalEngine(Engine):
         if over == "http" or "endpoint_url" in connection:
             return super().transport(**connection)
         own: dict[str, Any] = {"region": REGION, "endpoint_url": _NOWHERE, "credentials": CREDENTIALS}
-        return LocalTransport(Connection(**own | connection), service)
+        return LocalTransport(Connection(**own | connection), service, partial(self._check_time, sockets=False))
 
     def session(self, *, over: str = "process", **settings: Any) -> Session:
         """Return a new session aimed at this engine, with a region and credentials that need no AWS account.
@@ -349,6 +425,7 @@ class LocalEngine(Engine):
         return table
 
     def _start(self) -> None:
+        self._takes_time = False
         service = SimulatedDynamoDB(
             self._clock,
             REGION,
@@ -369,6 +446,7 @@ class LocalEngine(Engine):
         await super()._create_tables(if_missing=if_missing or self._data is not None)  # the file may have them
 
     def _listening_port(self) -> int:
+        self._check_time(sockets=True)
         if self._server is None:
             self._server = Server(self._running_service, listen(self._wanted_port))
         return self._server.port

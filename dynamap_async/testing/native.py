@@ -77,7 +77,7 @@ class NativeEngine(Engine):
     either case, so that it may find more items than DynamoDB does (filters, bytes and the other comparisons are right).
     Sessions of ``session()``, of the fixtures for pytest and of ``Faults`` ask for a range of keys instead, and find
     what DynamoDB does; other clients of the engine do not: what ``dynamap local`` serves, and what reaches the engine
-    through a ``FaultyServer`` or ``SlowTables``.
+    through a ``FaultyServer``.
 
     Args:
         executable: path of the ``dynoxide`` program; otherwise the one that ``DYNAMAP_NATIVE_ENGINE`` names, or that

@@ -12,7 +12,7 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
     """An event loop that never waits: where it would sleep, its clock jumps to the next timer.
 
     Every wait on the loop is shortened alike: sleeps, timeouts, backoffs, polls. What comes through a socket is not
-    waited for, so nothing on this loop may use one; ``SlowTables.session`` asks its engine without.
+    waited for, so nothing on this loop may use one; sessions of a ``LocalEngine`` ask it without.
 
     Example:
         >>> async def hour() -> float:
@@ -57,21 +57,30 @@ class EngineClock:
 
     def __init__(self, clock: Callable[[], float] | None) -> None:
         self._clock = clock
-        self._loop: VirtualClockLoop | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._seen = 0.0
         self._waited = 0.0
 
+    def follow(self, clock: Callable[[], float]) -> None:
+        """Ask another clock from now on."""
+        self._clock = clock
+
     def __call__(self) -> float:
         """Return the time, in epoch seconds."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # called from no loop
-            loop = None
-        if isinstance(loop, VirtualClockLoop):
+        if on_virtual_clock():
             if self._clock is None:
                 self._clock = FrozenClock()
+            loop = asyncio.get_running_loop()
             now = loop.time()
             if loop is self._loop:
                 self._waited += now - self._seen
             self._loop, self._seen = loop, now
         return (time.time() if self._clock is None else self._clock()) + self._waited
+
+
+def on_virtual_clock() -> bool:
+    """Return whether this is called on a ``VirtualClockLoop``."""
+    try:
+        return isinstance(asyncio.get_running_loop(), VirtualClockLoop)
+    except RuntimeError:  # called from no loop
+        return False

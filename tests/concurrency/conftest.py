@@ -101,11 +101,11 @@ def no_jitter(monkeypatch):
 
 
 @pytest.fixture
-def opened(slow, engine):
-    """Return a function that makes a session on the slow tables of a test module, with faults before them."""
+def opened(slow):
+    """Return a function that makes a session on the slow engine of a test module, with faults before it."""
 
     def make(faults=None):
-        transport = slow.wrap(engine)
+        transport = slow.transport()
         return Session(transport=transport if faults is None else faults.wrap(transport))
 
     return make

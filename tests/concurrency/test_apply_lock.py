@@ -16,8 +16,7 @@ from dynamap_async.errors import (
 from dynamap_async.leases import Lease, LeaseItem
 from dynamap_async.session import runner_of
 from dynamap_async.tables.apply_lock import LEASE
-from dynamap_async.testing import LocalEngine
-from dynamap_async.testing.slow_tables import Durations, SlowTables
+from dynamap_async.testing import Durations, LocalEngine
 
 SLOW = Durations(
     lag=0.0, create_table=0.0, update_table=5.0, allocate_index=20.0, backfill=100.0, delete_index=5.0, delete_table=0.0
@@ -44,14 +43,10 @@ class User(Model, table="users"):
     by_email = Unique("email")
 
 
-@pytest.fixture(scope="module")
-def engine(running):
-    return running(LocalEngine)
-
-
 @pytest.fixture
-def slow(engine):
-    return SlowTables(engine, durations=SLOW)
+def slow():
+    with LocalEngine(durations=SLOW) as engine:
+        yield engine
 
 
 @pytest.fixture

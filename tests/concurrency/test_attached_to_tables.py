@@ -6,10 +6,8 @@ import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey
 from dynamap_async.errors import RequestRejectedError, ResourceNotFoundError
-from dynamap_async.request import Request
-from dynamap_async.testing import FrozenClock
+from dynamap_async.testing import Durations, FrozenClock, LocalEngine
 from dynamap_async.testing.faults import Faults
-from dynamap_async.testing.slow_tables import Durations, SlowTables
 
 NOON = 1_772_366_400.0  # of 1 March 2026, UTC
 LATE = Durations(lag=0.0, create_table=10.0, attachment=30.0)
@@ -55,32 +53,23 @@ DESCRIBED = {
 
 @pytest.fixture
 def slow():
-    return SlowTables(clock=FrozenClock(NOON), durations=LATE)
+    with LocalEngine(clock=FrozenClock(NOON), durations=LATE) as engine:
+        yield engine
 
 
 @pytest.fixture
-def engine(no_tables):
-    return no_tables()
-
-
-@pytest.fixture
-def ask(slow, no_tables):
+def ask(slow, asking):
     """Return what sends a request about the table, as a program does that attaches something."""
-    transport = slow.wrap(no_tables())
-
-    async def ask(operation, **body):
-        return await transport.send(Request(operation=operation, body=body, table="tweets"))
-
-    return ask
+    return asking(slow)
 
 
 async def attach(ask):
     """Attach something of each kind to the table; return its Amazon Resource Name."""
-    arn = (await ask("DescribeTable", TableName="tweets"))["Table"]["TableArn"]
+    arn = (await ask("DescribeTable"))["Table"]["TableArn"]
     await ask("PutResourcePolicy", ResourceArn=arn, Policy="{}")
-    await ask("EnableKinesisStreamingDestination", TableName="tweets", StreamArn=STREAM)
+    await ask("EnableKinesisStreamingDestination", StreamArn=STREAM)
     for index in ({}, {"IndexName": "by_city"}):
-        await ask("UpdateContributorInsights", TableName="tweets", ContributorInsightsAction="ENABLE", **index)
+        await ask("UpdateContributorInsights", ContributorInsightsAction="ENABLE", **index)
     return arn
 
 
@@ -95,8 +84,8 @@ async def test_a_plan_lists_what_is_attached_and_changes_nothing_of_it(opened, a
         await asyncio.sleep(60)
         assert (await session.tables.plan(Tweet)).not_managed == plan.not_managed
         await ask("DeleteResourcePolicy", ResourceArn=arn)
-        await ask("DisableKinesisStreamingDestination", TableName="tweets", StreamArn=STREAM)
-        await ask("UpdateContributorInsights", TableName="tweets", ContributorInsightsAction="DISABLE")
+        await ask("DisableKinesisStreamingDestination", StreamArn=STREAM)
+        await ask("UpdateContributorInsights", ContributorInsightsAction="DISABLE")
         assert (await session.tables.plan(Tweet)).not_managed == INSIGHTS[1:]
 
 
@@ -114,7 +103,7 @@ async def test_a_plan_is_not_out_of_date_because_something_was_attached(opened, 
     async with opened() as session:
         await session.tables.create(Bare)
         plan = await session.tables.plan(Tweet, sample_pages=0)
-        arn = (await ask("DescribeTable", TableName="tweets"))["Table"]["TableArn"]
+        arn = (await ask("DescribeTable"))["Table"]["TableArn"]
         await ask("PutResourcePolicy", ResourceArn=arn, Policy="{}")
         await session.tables.apply(plan)
         await session.tables.verify(Tweet)
@@ -200,13 +189,13 @@ async def test_contributor_insights_are_read_to_their_last_page(transport, open_
 async def test_a_kinesis_stream_in_another_state_is_not_changed(opened, ask):
     async with opened() as session:
         await session.tables.create(Tweet)
-    body = {"TableName": "tweets", "StreamArn": STREAM}
+    body = {"StreamArn": STREAM}
     with pytest.raises(RequestRejectedError, match="is DISABLED"):
         await ask("DisableKinesisStreamingDestination", **body)
     await ask("EnableKinesisStreamingDestination", **body)
     with pytest.raises(RequestRejectedError, match="is ENABLING"):
         await ask("EnableKinesisStreamingDestination", **body)
     with pytest.raises(ResourceNotFoundError, match="Index: other"):
-        await ask("UpdateContributorInsights", **body, IndexName="other", ContributorInsightsAction="ENABLE")
+        await ask("UpdateContributorInsights", IndexName="other", ContributorInsightsAction="ENABLE")
     with pytest.raises(ResourceNotFoundError, match="PolicyNotFoundException"):
         await ask("GetResourcePolicy", ResourceArn="arn:aws:dynamodb:eu-west-1:000000000000:table/tweets")

@@ -19,9 +19,6 @@ from dynamap_async.leases import Lease, LeaseItem, LeaseRecords
 from dynamap_async.migrations import Migrations, migration
 from dynamap_async.session import runner_of
 from dynamap_async.testing import FrozenClock, LocalEngine
-from dynamap_async.testing.slow_tables import Durations, SlowTables
-
-AT_ONCE = Durations(lag=0.0, create_table=0.0)
 
 
 class Note(Model, table="notes"):
@@ -38,10 +35,9 @@ def engine(running):
 def process(engine, line_over):
     """Return a function that makes a session as that of another process, with its line, and clocks of its own."""
     prefix = f"t{uuid4().hex[:12]}-"
-    slow = SlowTables(engine, durations=AT_ONCE)
 
     def made(**settings):
-        line = line_over(slow.transport())
+        line = line_over(engine.transport())
         return Session(transport=line, table_prefix=prefix, **settings), line
 
     return made

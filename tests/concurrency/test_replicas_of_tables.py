@@ -7,9 +7,8 @@ import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, TableSettings, Unique
 from dynamap_async.errors import PlanHazardError, PlanOutOfDateError, TableMismatchError
-from dynamap_async.testing import FrozenClock
+from dynamap_async.testing import Durations, FrozenClock, LocalEngine
 from dynamap_async.testing.faults import Faults
-from dynamap_async.testing.slow_tables import Durations, SlowTables
 
 NOON = 1_772_366_400.0  # of 1 March 2026, UTC
 LATE = Durations(lag=2.0, create_table=10.0, update_table=20.0, replica=300.0)
@@ -33,12 +32,8 @@ class Alone(Model, table="orders", settings=TableSettings(replicas=[], stream="o
 
 @pytest.fixture
 def slow():
-    return SlowTables(clock=FrozenClock(NOON), durations=LATE)
-
-
-@pytest.fixture
-def engine(no_tables):
-    return no_tables()
+    with LocalEngine(clock=FrozenClock(NOON), durations=LATE) as engine:
+        yield engine
 
 
 def told(slow):

@@ -16,7 +16,6 @@ from dynamap_async import (
     Model,
     PartitionKey,
     Recovery,
-    Session,
     Table,
     TableSettings,
     Throughput,
@@ -36,9 +35,8 @@ from dynamap_async.errors import (
 )
 from dynamap_async.executor import gather_all
 from dynamap_async.tables import TablePlan
-from dynamap_async.testing import FrozenClock
+from dynamap_async.testing import Durations, FrozenClock, LocalEngine
 from dynamap_async.testing.faults import Faults
-from dynamap_async.testing.slow_tables import Durations, SlowTables
 
 NOON = 1_772_366_400.0  # of 1 March 2026, UTC
 LATE = Durations(
@@ -77,17 +75,14 @@ class Tweet(Model, table="tweets"):
 
 @pytest.fixture
 def slow():
-    return SlowTables(clock=FrozenClock(NOON), durations=LATE)
+    with LocalEngine(clock=FrozenClock(NOON), durations=LATE) as engine:
+        yield engine
 
 
 @pytest.fixture
-def engine(no_tables):
-    return no_tables()
-
-
-def built_by(engine):
-    """Return change of an index -> how often it was asked for."""
-    return Counter(f"{action} {table} {entry['IndexName']}" for table, action, entry in engine.index_changes)
+def built(slow, index_changes):
+    """Return a function: change of an index -> how often it was begun."""
+    return lambda: index_changes(slow.log)
 
 
 def kinds(plan):
@@ -109,7 +104,7 @@ async def test_a_plan_of_a_table_that_is_missing_makes_it_with_all_that_it_has(o
         await session.tables.verify(Tweet)
 
 
-async def test_a_plan_of_a_changed_table_is_applied_and_then_empty(opened, slow, engine):
+async def test_a_plan_of_a_changed_table_is_applied_and_then_empty(opened, slow, built):
     async with opened() as session:
         await session.tables.create(Old)
         plan = await session.tables.plan(Tweet, delete_unknown_indexes=True)
@@ -121,7 +116,7 @@ async def test_a_plan_of_a_changed_table_is_applied_and_then_empty(opened, slow,
         ]
         await session.tables.apply(plan, allow=ALL_ALLOWED)
         assert (await session.tables.plan(Tweet, delete_unknown_indexes=True)).is_empty
-    assert built_by(engine) == DONE | {"Delete tweets by_user": 1}
+    assert built() == DONE | {"Delete tweets by_user": 1}
     building = [entry.index for entry in slow.log if entry.index and entry.before in (None, "BACKFILLING")]
     assert building == ["by_user", "by_city", "by_city", "by_text", "by_text"]
 
@@ -154,14 +149,14 @@ async def test_a_plan_survives_json(opened):
         assert (await session.tables.plan(Tweet)).is_empty
 
 
-async def test_expand_takes_nothing_away_and_contract_does_the_rest(opened, engine):
+async def test_expand_takes_nothing_away_and_contract_does_the_rest(opened, built):
     async with opened() as session:
         await session.tables.create(Old)
         plan = await session.tables.plan(Tweet, delete_unknown_indexes=True)
         await session.tables.apply(plan.expand, allow={"ttl-deletes-now"})
-        assert built_by(engine) == DONE
+        assert built() == DONE
         await session.tables.apply(plan.contract, allow={"index-deleted"})
-        assert built_by(engine) == DONE | {"Delete tweets by_user": 1}
+        assert built() == DONE | {"Delete tweets by_user": 1}
 
 
 async def test_hazards_are_allowed_by_name_or_nothing_is_done(opened, slow):
@@ -187,16 +182,16 @@ async def test_what_is_allowed_or_looked_for_has_to_be_spelled_right(opened):
         assert (await session.tables.plan(Bare, delete_unknown_indexes=True)).steps == plan.steps
 
 
-async def test_a_plan_that_is_out_of_date_says_what_differs_and_does_nothing(opened, engine):
+async def test_a_plan_that_is_out_of_date_says_what_differs_and_does_nothing(opened, built):
     async with opened() as session:
         await session.tables.create(Bare)
         plan = await session.tables.plan(Tweet)
         await session.tables.apply(plan, allow=ALL_ALLOWED)
-        built = built_by(engine)
+        before = built()
         with pytest.raises(PlanOutOfDateError, match="index by_city was absent, and is global, city") as caught:
             await session.tables.apply(plan, allow=ALL_ALLOWED)
         assert {each.what for each in caught.value.differences} == {"index by_city", "index by_text", "time to live"}
-        assert built_by(engine) == built
+        assert built() == before
 
 
 class OtherKey(Model, table="tweets"):
@@ -292,9 +287,9 @@ async def test_another_attribute_of_time_to_live_takes_an_hour(opened, slow):
         plan = await session.tables.plan(Tweet)
         assert kinds(plan)[2:] == [("set-time-to-live", None), ("set-time-to-live", None)]
         assert [hazard.code for hazard in plan.hazards] == ["ttl-attribute-changed"]
-        began = slow.now()
+        began = slow.clock()
         await session.tables.apply(plan, allow={"ttl-attribute-changed"}, timeout_seconds=10_000)
-        assert 3600 <= slow.now() - began < 2 * 3700
+        assert 3600 <= slow.clock() - began < 2 * 3700
         assert (await session.tables.plan(Tweet)).is_empty
 
 
@@ -313,7 +308,7 @@ KILLED = [(nth, applied) for nth in range(1, 26) for applied in (False, True)]
 
 
 @pytest.mark.parametrize(("nth", "applied"), KILLED)
-async def test_an_apply_that_is_killed_anywhere_is_continued_by_a_new_plan(opened, engine, nth, applied):
+async def test_an_apply_that_is_killed_anywhere_is_continued_by_a_new_plan(opened, built, nth, applied):
     async with opened() as session:
         await session.tables.create(Old)
     faults = Faults()
@@ -326,10 +321,10 @@ async def test_an_apply_that_is_killed_anywhere_is_continued_by_a_new_plan(opene
         plan = await session.tables.plan(Tweet, delete_unknown_indexes=True)
         await session.tables.apply(plan, allow=ALL_ALLOWED)
         await session.tables.verify(Tweet, extra_indexes="fail")
-    assert built_by(engine) == DONE | {"Delete tweets by_user": 1}
+    assert built() == DONE | {"Delete tweets by_user": 1}
 
 
-async def test_an_index_that_is_being_built_is_awaited(opened, engine):
+async def test_an_index_that_is_being_built_is_awaited(opened, built):
     async with opened() as session:
         await session.tables.create(Bare)
         with pytest.raises(TableWaitTimeoutError):
@@ -339,7 +334,7 @@ async def test_an_index_that_is_being_built_is_awaited(opened, engine):
         with pytest.raises(TableMismatchError):
             await session.tables.verify(Tweet)
         await session.tables.apply(plan, allow=ALL_ALLOWED)
-    assert built_by(engine) == DONE
+    assert built() == DONE
 
 
 async def test_apply_ends_when_the_index_can_be_read(opened, slow):
@@ -383,7 +378,7 @@ async def deletion_begun(session):
     assert (await session.tables.describe(Old)).index_statuses == {"by_user": "DELETING"}
 
 
-async def test_an_index_that_is_being_deleted_is_awaited_by_who_wants_it_gone(opened, engine):
+async def test_an_index_that_is_being_deleted_is_awaited_by_who_wants_it_gone(opened, built):
     async with opened() as session:
         await deletion_begun(session)
         assert (await session.tables.plan(Bare)).is_empty
@@ -394,10 +389,10 @@ async def test_an_index_that_is_being_deleted_is_awaited_by_who_wants_it_gone(op
         await session.tables.apply(plan)
         assert (await session.tables.describe(Old)).index_statuses == {}
         assert (await session.tables.plan(Bare, delete_unknown_indexes=True)).is_empty
-    assert built_by(engine) == {"Delete tweets by_user": 1}
+    assert built() == {"Delete tweets by_user": 1}
 
 
-async def test_an_index_that_is_being_deleted_is_as_good_as_gone(opened, engine):
+async def test_an_index_that_is_being_deleted_is_as_good_as_gone(opened, built):
     async with opened() as session:
         await deletion_begun(session)
         plan = await session.tables.plan(Old)
@@ -405,7 +400,7 @@ async def test_an_index_that_is_being_deleted_is_as_good_as_gone(opened, engine)
         await anyio.sleep(30)  # meanwhile it is gone, which is no change for the plan
         await session.tables.apply(plan)
         await session.tables.verify(Old)
-    assert built_by(engine) == {"Delete tweets by_user": 1, "Create tweets by_user": 1}
+    assert built() == {"Delete tweets by_user": 1, "Create tweets by_user": 1}
 
 
 async def test_verify_may_take_an_index_that_is_built_for_one_that_is_there(opened):
@@ -455,7 +450,7 @@ async def test_verify_takes_two_requests_for_a_table(opened):
         assert session.statistics().requests - before == 2
 
 
-async def test_two_who_apply_at_once_build_everything_once(opened, engine):
+async def test_two_who_apply_at_once_build_everything_once(opened, built):
     async with opened() as session:
         await session.tables.create(Bare)
 
@@ -465,18 +460,18 @@ async def test_two_who_apply_at_once_build_everything_once(opened, engine):
             await session.tables.apply(plan, allow=ALL_ALLOWED)
 
     await gather_all([deploy(), deploy()])
-    assert built_by(engine) == DONE
+    assert built() == DONE
 
 
 @pytest.mark.parametrize("nth", [1, 2])
-async def test_a_lost_answer_is_resolved_by_describing(opened, engine, nth):
+async def test_a_lost_answer_is_resolved_by_describing(opened, built, nth):
     faults = Faults()
     faults.on("UpdateTable", nth=nth).lose_answer()
     async with opened(faults) as session:
         await session.tables.create(Bare)
         await session.tables.apply(await session.tables.plan(Tweet), allow=ALL_ALLOWED)
     assert faults.unused == ()
-    assert built_by(engine) == DONE
+    assert built() == DONE
     assert faults.requests["UpdateTable"] == 2
 
 
@@ -485,15 +480,15 @@ def three(name):
     return Table(name, partition_key="pk"), Table(name, partition_key="pk", indexes=indexes)
 
 
-async def test_tables_are_changed_side_by_side_and_indexes_one_after_the_other(opened, slow, engine):
+async def test_tables_are_changed_side_by_side_and_indexes_one_after_the_other(opened, slow, built):
     before, after = zip(*(three(name) for name in ("one", "two", "three")), strict=True)
     async with opened() as session:
         await session.tables.create(*before)
         plan = await session.tables.plan(*after)
-        began = slow.now()
+        began = slow.clock()
         await session.tables.apply(plan)
-        took = slow.now() - began
-    assert sum(built_by(engine).values()) == len(built_by(engine)) == 9
+        took = slow.clock() - began
+    assert sum(built().values()) == len(built()) == 9
     assert took < 1.2 * 3 * 60
     for name in ("one", "two", "three"):
         built = [entry.index for entry in slow.log if entry.table == name and entry.index and entry.before is None]
@@ -542,7 +537,7 @@ def states(events):
     return [(event.step.index or event.step.kind, event.state) for event in events if event.state != "progress"]
 
 
-async def test_steps_can_be_iterated_over_as_they_are_done(opened, engine):
+async def test_steps_can_be_iterated_over_as_they_are_done(opened, built):
     async with opened() as session:
         await session.tables.create(Bare)
         plan = await session.tables.plan(Tweet)
@@ -552,7 +547,7 @@ async def test_steps_can_be_iterated_over_as_they_are_done(opened, engine):
     assert states(events)[:3] == [(name, "planned") for name in names]
     assert states(events)[3:] == [(name, state) for name in names for state in ("waiting", "sent", "done")]
     assert {event.step.index for event in events if event.state == "progress"} == {"by_city", "by_text", None}
-    assert built_by(engine) == DONE
+    assert built() == DONE
 
 
 async def test_awaited_it_tells_what_was_done(opened):
@@ -577,7 +572,7 @@ async def test_what_somebody_else_did_meanwhile_is_skipped(opened):
     assert states(told)[-1] == ("set-time-to-live", "skipped")
 
 
-async def test_leaving_the_loop_stops_it_and_a_new_plan_goes_on(opened, engine):
+async def test_leaving_the_loop_stops_it_and_a_new_plan_goes_on(opened, built):
     async with opened() as session:
         await session.tables.create(Bare)
         async for event in session.tables.apply(await session.tables.plan(Tweet), allow=ALL_ALLOWED):
@@ -587,10 +582,10 @@ async def test_leaving_the_loop_stops_it_and_a_new_plan_goes_on(opened, engine):
         await asyncio.sleep(1)
         assert asyncio.all_tasks() == {asyncio.current_task()}
         await asyncio.sleep(1000)
-        assert built_by(engine) == {"Create tweets by_city": 1}
+        assert built() == {"Create tweets by_city": 1}
         await session.tables.apply(await session.tables.plan(Tweet), allow=ALL_ALLOWED)
         await session.tables.verify(Tweet)
-    assert built_by(engine) == DONE
+    assert built() == DONE
 
 
 async def test_end_of_its_block_stops_it_at_once(opened):
@@ -647,7 +642,7 @@ async def test_it_is_gone_through_once_and_not_forgotten(opened):
             await forgotten(session, plan)
 
 
-async def test_last_index_is_not_waited_for_where_that_is_allowed(opened, engine):
+async def test_last_index_is_not_waited_for_where_that_is_allowed(opened, built):
     async with opened() as session:
         await session.tables.create(Old)
         plan = await session.tables.plan(Tweet)
@@ -664,7 +659,7 @@ async def test_last_index_is_not_waited_for_where_that_is_allowed(opened, engine
         more = await session.tables.plan(Other, delete_unknown_indexes=True)
         with pytest.raises(OperationError, match=r"apply plan\.expand without waiting"):
             await session.tables.apply(more, allow=early, wait_for_backfill=False)
-    assert built_by(engine) == DONE
+    assert built() == DONE
 
 
 class Other(Model, table="tweets"):
@@ -681,7 +676,7 @@ class Successor(Model, table="tweets"):
     by_user = GlobalIndex("by_user-v2", partition_key="user", projection=KEYS_ONLY, replaces="by_user")
 
 
-async def test_an_index_is_replaced_by_another_and_then_deleted(opened, engine):
+async def test_an_index_is_replaced_by_another_and_then_deleted(opened, built):
     async with opened() as session:
         await session.tables.create(Old)
         plan = await session.tables.plan(Successor)
@@ -701,7 +696,7 @@ async def test_an_index_is_replaced_by_another_and_then_deleted(opened, engine):
         await session.tables.apply(plan.contract, allow={"index-replaced"})
         await session.tables.verify(Successor, extra_indexes="fail")
         assert (await session.tables.plan(Successor)).is_empty
-    assert built_by(engine) == {"Create tweets by_user-v2": 1, "Delete tweets by_user": 1}
+    assert built() == {"Create tweets by_user-v2": 1, "Delete tweets by_user": 1}
 
 
 async def test_an_index_is_replaced_in_one_go_and_never_missing(opened, slow):
@@ -780,9 +775,10 @@ class IndexedReading(Model, table="readings_{month}"):
     by_sensor = GlobalIndex(partition_key="sensor")
 
 
-async def test_tables_of_all_periods_are_planned_and_verified_together(slow, no_tables):
-    engine = no_tables(names=["readings_1", "readings_2", "readings_of_others", "tweets", "x-readings_3"])
-    async with Session(transport=slow.wrap(engine)) as session:
+async def test_tables_of_all_periods_are_planned_and_verified_together(opened, built):
+    async with opened() as session:
+        for name in ("readings_of_others", "x-readings_3"):
+            await session.tables.create(Table(name, partition_key="month"))
         for month in (1, 2):
             await session.tables.create(Reading, period=month)
         await session.tables.create(Bare)
@@ -799,7 +795,7 @@ async def test_tables_of_all_periods_are_planned_and_verified_together(slow, no_
             await session.tables.plan(IndexedReading, all_periods=True, period=1)
         with pytest.raises(OperationError, match="no model has one table per period"):
             await session.tables.plan(Bare, all_periods=True)
-    assert built_by(engine) == {"Create readings_1 by_sensor": 1, "Create readings_2 by_sensor": 1}
+    assert built() == {"Create readings_1 by_sensor": 1, "Create readings_2 by_sensor": 1}
 
 
 async def test_a_policy_that_allows_no_scan_leaves_the_estimate_out(opened):

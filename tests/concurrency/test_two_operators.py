@@ -5,9 +5,8 @@ import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Recovery, Table, TableSettings, TimeToLive, attr
 from dynamap_async.errors import ResourceNotFoundError
-from dynamap_async.testing import FrozenClock
+from dynamap_async.testing import Durations, FrozenClock, LocalEngine
 from dynamap_async.testing.faults import Faults
-from dynamap_async.testing.slow_tables import Durations, SlowTables
 
 QUICK_BUT_SHOWN_LATE = Durations(lag=5.0, create_table=0.1, update_table=0.1, delete_index=0.1, delete_table=0.1)
 
@@ -30,12 +29,8 @@ class Expiring(Model, table="notes", distinct_from=(Note, Bare)):
 
 @pytest.fixture
 def slow():
-    return SlowTables(clock=FrozenClock(1_772_366_400.0), durations=QUICK_BUT_SHOWN_LATE)
-
-
-@pytest.fixture
-def engine(no_tables):
-    return no_tables()
+    with LocalEngine(clock=FrozenClock(1_772_366_400.0), durations=QUICK_BUT_SHOWN_LATE) as engine:
+        yield engine
 
 
 async def deletion(session):

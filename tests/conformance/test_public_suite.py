@@ -11,15 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from dynamap_async.testing import Capacity, LocalEngine
+from dynamap_async.testing import Capacity, Durations, LocalEngine
 
 VARIABLE = "DYNAMAP_CONFORMANCE"
 DIFFERENCES = Path(__file__).with_name("differences.txt")
 TESTS = 601
+SHORT = Durations(**dict.fromkeys(Durations.__dataclass_fields__, 0.01) | {"lag": 0.0})  # the suite describes at once
 
 
 @pytest.mark.parametrize(
-    "mode", [{}, {"lag": 0, "expire": True}, {"capacity": Capacity(units=1_000_000)}], ids=["plain", "late", "ample"]
+    "mode",
+    [{}, {"lag": 0, "expire": True}, {"capacity": Capacity(units=1_000_000)}, {"durations": SHORT}],
+    ids=["plain", "late", "ample", "durations"],
 )
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} names no folder with the public suite")
 def test_the_public_suite_passes_but_for_what_is_listed(tmp_path, mode):

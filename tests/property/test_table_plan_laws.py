@@ -1,7 +1,6 @@
 """Laws of plans: applied to any table, on tables that take their time, a plan leaves nothing to plan."""
 
 import asyncio
-from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,15 +12,13 @@ from dynamap_async import (
     GlobalIndex,
     OnDemand,
     Recovery,
-    Session,
     Table,
     TableSettings,
     Throughput,
     include,
 )
 from dynamap_async.tables import TablePlan
-from dynamap_async.testing import VirtualClockLoop
-from dynamap_async.testing.slow_tables import Durations, SlowTables
+from dynamap_async.testing import Durations, LocalEngine, VirtualClockLoop
 
 INDEXES = [
     GlobalIndex("by-city", partition_key="city"),
@@ -91,6 +88,10 @@ tables = st.builds(
 )
 
 
+def slow_engine(seed):
+    return LocalEngine(durations=QUICK, seed=seed)
+
+
 def most_at_once(log):
     """Return the most indexes of the table that were built or deleted at the same time after it was made."""
     busy, most = set(), 0
@@ -103,17 +104,16 @@ def most_at_once(log):
     return most
 
 
-async def changed(engine, before, after, seed):
-    slow = SlowTables(seed=seed, durations=QUICK)
-    async with Session(transport=slow.wrap(engine)) as session:
+async def changed(engine, before, after, index_changes):
+    async with engine.session() as session:
         await session.tables.ensure(before)
-        made = len(slow.log)
+        made = len(engine.log)
         plan = await session.tables.plan(after, delete_unknown_indexes=True)
         await session.tables.apply(TablePlan.from_json(plan.to_json()), allow=HAZARDS, timeout_seconds=20_000)
         assert (await session.tables.plan(after, delete_unknown_indexes=True)).is_empty
         await session.tables.verify(after, extra_indexes="fail")
-    assert most_at_once(slow.log[made:]) <= 1
-    assert set(Counter(map(str, engine.index_changes)).values()) <= {1}
+    assert most_at_once(engine.log[made:]) <= 1
+    assert set(index_changes(engine.log).values()) <= {1}
     assert not any(step.kind == "delete-index" for step in plan.expand.steps)
     assert sorted(map(str, plan.expand.steps + plan.contract.steps)) == sorted(map(str, plan.steps))
     assert all(len(line) <= 100 for line in str(plan).splitlines())
@@ -121,9 +121,9 @@ async def changed(engine, before, after, seed):
 
 @given(tables, tables, st.integers(0, 1000))
 @settings(max_examples=200)
-def test_a_plan_that_was_applied_leaves_nothing_to_plan(no_tables, before, after, seed):
-    with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
-        runner.run(changed(no_tables(), before, after, seed))
+def test_a_plan_that_was_applied_leaves_nothing_to_plan(index_changes, before, after, seed):
+    with slow_engine(seed) as engine, asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
+        runner.run(changed(engine, before, after, index_changes))
 
 
 replicated = st.builds(
@@ -136,9 +136,8 @@ replicated = st.builds(
 )
 
 
-async def replicas_changed(engine, before, after, seed):
-    slow = SlowTables(seed=seed, durations=QUICK)
-    async with Session(transport=slow.wrap(engine)) as session:
+async def replicas_changed(engine, before, after):
+    async with engine.session() as session:
         for declared in (before, after):
             plan = await session.tables.plan(declared, delete_unknown_indexes=True)
             await session.tables.apply(plan, allow=HAZARDS, timeout_seconds=20_000)
@@ -146,7 +145,7 @@ async def replicas_changed(engine, before, after, seed):
             found = {each.region for each in (await session.tables.describe(declared)).replicas}
             if declared.schema.settings.replicas is not None:
                 assert found == set(declared.schema.settings.replicas)
-    changes = [entry for entry in slow.log if entry.region is not None]
+    changes = [entry for entry in engine.log if entry.region is not None]
     # Each change of a replica is at its end before the next one begins.
     for begun, ended in zip(changes[::2], changes[1::2], strict=True):
         assert (begun.region, begun.after) == (ended.region, ended.before)
@@ -155,6 +154,6 @@ async def replicas_changed(engine, before, after, seed):
 
 @given(replicated, replicated, st.integers(0, 1000))
 @settings(max_examples=100)
-def test_replicas_become_those_that_are_declared_one_at_a_time(no_tables, before, after, seed):
-    with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
-        runner.run(replicas_changed(no_tables(), before, after, seed))
+def test_replicas_become_those_that_are_declared_one_at_a_time(before, after, seed):
+    with slow_engine(seed) as engine, asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
+        runner.run(replicas_changed(engine, before, after))

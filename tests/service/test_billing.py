@@ -11,7 +11,7 @@ class Bounded(Model, table="clicks", settings=TableSettings(billing=OnDemand(max
     id: PartitionKey[str]
     page: Attr[str]
 
-    by_page = GlobalIndex(partition_key="page")  # of an index, only slow tables tell maxima
+    by_page = GlobalIndex(partition_key="page")  # of an index, only the engine in the process tells maxima
 
 
 class Wider(Bounded, table="clicks", settings=TableSettings(billing=OnDemand(max_read=-1, max_write=40))): ...

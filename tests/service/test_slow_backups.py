@@ -1,8 +1,8 @@
-"""Backups and restores that take their time, behind slow tables on every engine; nothing of a restore is done twice."""
+"""Backups and restores that take their time; nothing of a restore is done twice."""
 
 import hashlib
 import math
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime, timedelta
 
 import anyio
@@ -17,9 +17,8 @@ from dynamap_async.errors import (
     ResourceNotFoundError,
     TableWaitTimeoutError,
 )
-from dynamap_async.testing import FrozenClock
+from dynamap_async.testing import Durations, FrozenClock, LocalEngine
 from dynamap_async.testing.faults import Faults
-from dynamap_async.testing.slow_tables import Durations, SlowTables
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -57,16 +56,19 @@ class Plain(Model, table="plain"):
     id: PartitionKey[str]
 
 
-@pytest.fixture(autouse=True)
-def forgets(engine):
-    """Leave no table behind: these have one name in all tests."""
-    yield
-    engine.reset()
+@pytest.fixture
+def slow():
+    with LocalEngine(clock=FrozenClock(NOON), durations=Durations()) as engine:
+        yield engine
 
 
 @pytest.fixture
-def slow(engine):
-    return SlowTables(engine, clock=FrozenClock(NOON))
+def durations_are():
+    """Return a function that starts an engine with some durations."""
+    with ExitStack() as engines:
+        yield lambda **durations: engines.enter_context(
+            LocalEngine(clock=FrozenClock(NOON), durations=Durations(**durations))
+        )
 
 
 async def fill(session):
@@ -86,9 +88,9 @@ def statuses(slow, table):
 async def test_a_restored_table_has_the_settings_of_its_model_and_the_same_items(slow):
     async with slow.session() as session:
         await fill(session)
-        began = slow.now()
+        began = slow.clock()
         done = await session.tables.backups.restore(Order, to="orders-restored", count=True)
-        assert slow.now() - began >= 300
+        assert slow.clock() - began >= 300
         assert {step.kind for step in done.settings} == LEFT_OFF
         assert (done.items, done.source_items) == (60, 60)
         assert await digest(session, Restored) == await digest(session, Order)
@@ -117,7 +119,7 @@ async def test_a_restore_that_is_killed_is_gone_on_with(slow, operation, applied
         50_000.0, applied=applied
     )  # the process is killed while it waits for this request
     patient = RetryPolicy(attempt_timeout_seconds=math.inf)
-    async with Session(transport=faults.wrap(slow.transport()), clock=slow.now, retry=patient) as session:
+    async with Session(transport=faults.wrap(slow.transport()), clock=slow.clock, retry=patient) as session:
         with anyio.move_on_after(40_000):
             await session.tables.backups.restore(Order, to="orders-restored", timeout_seconds=100_000)
     assert faults.unused == ()
@@ -136,11 +138,11 @@ async def test_a_restore_that_is_killed_is_gone_on_with(slow, operation, applied
 async def test_a_restore_whose_request_or_answer_is_lost_is_asked_for_again(slow, applied):
     faults = Faults()
     faults.on("RestoreTableToPointInTime", nth=1).delay(50_000.0, applied=applied)
-    async with Session(transport=faults.wrap(slow.transport()), clock=slow.now) as session:
+    async with Session(transport=faults.wrap(slow.transport()), clock=slow.clock) as session:
         await fill(session)
-        began = slow.now()
+        began = slow.clock()
         await session.tables.backups.restore(Order, to="orders-restored")
-        assert slow.now() - began < 10_000
+        assert slow.clock() - began < 10_000
         await session.tables.verify(Restored)
     assert statuses(slow, "orders-restored").count("CREATING") == 1
 
@@ -176,8 +178,8 @@ async def test_a_backup_has_the_items_of_its_moment(slow):
             await backups.delete(made)
 
 
-async def test_a_backup_that_is_being_made_is_not_restored_and_goes_on_by_itself(engine):
-    async with SlowTables(engine, durations=Durations(backup=30.0), clock=FrozenClock(NOON)).session() as session:
+async def test_a_backup_that_is_being_made_is_not_restored_and_goes_on_by_itself(durations_are):
+    async with durations_are(backup=30.0).session() as session:
         await fill(session)
         backups = session.tables.backups
         with pytest.raises(TableWaitTimeoutError, match="the backup 'first' .* DynamoDB goes on") as caught:
@@ -194,7 +196,7 @@ async def test_a_backup_that_is_being_made_is_not_restored_and_goes_on_by_itself
 async def test_a_backup_that_is_not_known_yet_is_asked_for_again(slow):
     faults = Faults()
     faults.on("DescribeBackup", nth=1).error("BackupNotFoundException")
-    async with Session(transport=faults.wrap(slow.transport()), clock=slow.now) as session:
+    async with Session(transport=faults.wrap(slow.transport()), clock=slow.clock) as session:
         await fill(session)
         assert (await session.tables.backups.create(Order, "first")).status == "AVAILABLE"
     assert faults.unused == ()
@@ -215,11 +217,11 @@ async def test_the_latest_state_is_not_taken_from_a_table_that_was_restored_befo
         assert str(again) == (f"orders-restored: the items of orders as of {done.at}\n  60 items; its source has 61")
 
 
-async def test_a_restore_whose_answer_is_lost_is_not_taken_for_an_earlier_one(engine):
-    slow = SlowTables(engine, durations=Durations(restore=0.0), clock=FrozenClock(NOON))
+async def test_a_restore_whose_answer_is_lost_is_not_taken_for_an_earlier_one(durations_are):
+    slow = durations_are(restore=0.0)
     faults = Faults()
     faults.on("RestoreTableToPointInTime", nth=1).lose_answer()
-    async with Session(transport=faults.wrap(slow.transport()), clock=slow.now) as session:
+    async with Session(transport=faults.wrap(slow.transport()), clock=slow.clock) as session:
         await fill(session)
         done = await session.tables.backups.restore(Silent, to="orders-restored")
         assert (done.table, done.settings) == ("orders-restored", ())
@@ -232,14 +234,14 @@ async def test_a_restore_needs_continuous_backups_and_a_moment_of_theirs(slow):
         backups = session.tables.backups
         with pytest.raises(RecoveryUnavailableError, match="Turn its continuous backups on"):
             await backups.restore(Plain, to="more")
-        for moment in (datetime.fromtimestamp(slow.now(), UTC) + timedelta(days=days) for days in (-2, 1)):
+        for moment in (datetime.fromtimestamp(slow.clock(), UTC) + timedelta(days=days) for days in (-2, 1)):
             window = await backups.recovery(Order)
             with pytest.raises(RequestRejectedError, match=r"is not between.*backups\.recovery\(Model\)") as caught:
                 await backups.restore(Order, to="more", at=moment)
             told = f"it can be restored as it was from {window.earliest} to {window.latest}"
             assert caught.value.__notes__ == [told]
         await anyio.sleep(3600)
-        moment = datetime.fromtimestamp(slow.now() - 600, UTC)
+        moment = datetime.fromtimestamp(slow.clock() - 600, UTC)
         assert (await backups.restore(Order, to="orders-restored", at=moment)).table == "orders-restored"
         with pytest.raises(ResourceInUseError):
             await backups.restore(Order, to="orders-restored", at=moment - timedelta(minutes=5))

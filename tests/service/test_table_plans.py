@@ -1,4 +1,4 @@
-"""A table with items is changed by a plan, on engines as they are and behind slow tables: nothing is lost."""
+"""A table with items is changed by a plan, on engines as they are and on one that takes its time: nothing is lost."""
 
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -8,10 +8,7 @@ import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, TimeToLive, attr
 from dynamap_async.capacity import page_charge
-from dynamap_async.request import Request
-from dynamap_async.testing import FrozenClock, LocalEngine, NativeEngine
-from dynamap_async.testing.slow_tables import SlowTables
-from dynamap_async.testing.slow_tables.slow_tables import EngineTransport
+from dynamap_async.testing import Durations, FrozenClock, LocalEngine, NativeEngine
 
 
 class Visit(Model, table="plan-visits"):
@@ -31,7 +28,7 @@ class DailyVisit(Model, table="plan-visits"):
     by_day = GlobalIndex("day-index", partition_key="day")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def forgets(engine):
     """Leave no table behind: it has one name in all tests."""
     yield
@@ -57,11 +54,13 @@ async def change(make, killed_after_seconds=None):
 
 
 @pytest.mark.asyncio
+@pytest.mark.usefixtures("forgets")
 async def test_on_an_engine_as_it_is(engine):
     await change(engine.session)
 
 
 @pytest.mark.asyncio
+@pytest.mark.usefixtures("forgets")
 async def test_what_an_engine_does_not_have_is_asked_for_once_and_not_listed(engine):
     async with engine.session() as session:
         await session.tables.create(Visit)
@@ -72,27 +71,22 @@ async def test_what_an_engine_does_not_have_is_asked_for_once_and_not_listed(eng
 
 
 @pytest.mark.asyncio
-async def test_a_resource_policy_is_listed(running):
+async def test_a_resource_policy_is_listed(running, asking):
     engine = running(LocalEngine)
-    policy = EngineTransport(engine.endpoint_url)
     async with engine.session() as session:
         await session.tables.create(Visit)
-        body = {"ResourceArn": (await session.tables.describe(Visit)).arn, "Policy": "{}"}
-        await policy.open()
-        try:
-            await policy.send(Request(operation="PutResourcePolicy", body=body, table="plan-visits", writes=True))
-        finally:
-            await policy.close()
+        arn = (await session.tables.describe(Visit)).arn
+        await asking(engine)("PutResourcePolicy", ResourceArn=arn, Policy="{}")
         assert "plan-visits: its resource policy" in (await session.tables.plan(Visit)).not_managed
     engine.reset()
 
 
 @pytest.mark.virtual_clock
 @pytest.mark.parametrize("killed_after_seconds", [None, 1.0, 100.0, 1000.0])
-async def test_behind_slow_tables(engine, killed_after_seconds):
-    slow = SlowTables(engine, clock=FrozenClock(datetime(2026, 3, 1, tzinfo=UTC)))
-    await change(slow.session, killed_after_seconds)
-    built = [entry for entry in slow.log if entry.index == "day-index" and entry.before is None]
+async def test_on_an_engine_that_takes_its_time(killed_after_seconds):
+    with LocalEngine(clock=FrozenClock(datetime(2026, 3, 1, tzinfo=UTC)), durations=Durations()) as slow:
+        await change(slow.session, killed_after_seconds)
+        built = [entry for entry in slow.log if entry.index == "day-index" and entry.before is None]
     assert len(built) == 1
 
 

@@ -11,7 +11,6 @@ from typing import Final
 import anyio
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.service import DYNAMODB
 from dynamap_async.testing.faults.fault_kinds import Damage
 from dynamap_async.transport.channel import Answer
 
@@ -33,11 +32,6 @@ class Received:
     def operation(self) -> str:
         """The API's own name of the operation; empty if the request names none."""
         return self.headers.get("x-amz-target", "").rpartition(".")[2]
-
-    def with_operation(self, operation: str) -> "Received":
-        """Return the same request for another operation."""
-        prefix = self.headers.get("x-amz-target", DYNAMODB.target("")).rpartition(".")[0]
-        return Received(self.path, {**self.headers, "x-amz-target": f"{prefix}.{operation}"}, self.body)
 
 
 async def read_request(reader: asyncio.StreamReader) -> Received:

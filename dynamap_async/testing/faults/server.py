@@ -6,9 +6,9 @@ the server is left.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
 import aiohttp
 import anyio
@@ -32,36 +32,9 @@ from dynamap_async.testing.faults.scripted_calls import FaultyCall, call_of, div
 from dynamap_async.testing.probe import HOST
 from dynamap_async.transport.channel import Answer
 from dynamap_async.turns import new_task
-from dynamap_async.wire import Body
 
 _PASSED_ON: Final = ("content-type", "x-amz-crc32", "x-amzn-requestid", "x-amzn-errortype", "date")
 _OF_THE_CONNECTION: Final = frozenset({"connection", "content-length", "host", "transfer-encoding", "accept-encoding"})
-
-
-class ServedTables(Protocol):
-    """Tables with states of their own in front of an engine, such as ``SlowTables``."""
-
-    def check_time(self, *, sockets: bool) -> None:
-        """Raise ConfigurationError if their clock is not the one that sockets keep."""
-        ...
-
-    async def answer(
-        self,
-        call: FaultyCall,
-        ask: Callable[[str, Body], Awaitable[Body]],
-        passed: Callable[[Body], Awaitable[Body]],
-        /,
-    ) -> Answer | None:
-        """Return the answer to a request; None if the engine is to answer it."""
-        ...
-
-
-class _EngineRefusal(Exception):  # noqa: N818 - what happened, not a mistake
-    """The engine answered with an error."""
-
-    def __init__(self, answer: Answer) -> None:
-        super().__init__(answer.status)
-        self.answer: Final = answer
 
 
 class FaultyServer:
@@ -73,13 +46,11 @@ class FaultyServer:
     Args:
         endpoint_url: the engine's URL; None where the script gives every answer.
         script: what happens to which request.
-        tables: tables with states of their own, which stand between the script and the engine.
     """
 
-    def __init__(self, endpoint_url: str | None, script: Script, *, tables: ServedTables | None = None) -> None:
+    def __init__(self, endpoint_url: str | None, script: Script) -> None:
         self._endpoint_url: Final = endpoint_url
         self._script: Final = script
-        self._tables: Final = tables
         self._server: asyncio.Server | None = None
         self._behind: aiohttp.ClientSession | None = None
         self._port = 0
@@ -126,8 +97,6 @@ class FaultyServer:
     async def __aenter__(self) -> Self:
         if self._behind is not None:
             raise ConfigurationError("this FaultyServer is running already; leave its block before you enter it again")
-        if self._tables is not None:
-            self._tables.check_time(sockets=True)
         self._behind = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),
             timeout=aiohttp.ClientTimeout(),
@@ -224,24 +193,6 @@ class FaultyServer:
                 return await self._ask(received)
 
     async def _ask(self, received: Received, body: bytes | None = None) -> Answer:
-        if self._tables is None:
-            return await self._pass(received, body)
-
-        async def ask(operation: str, wanted: Body) -> Body:
-            answer = await self._pass(received.with_operation(operation), orjson.dumps(wanted))
-            if answer.status != 200:
-                raise _EngineRefusal(answer)
-            return object_of(answer.body)
-
-        operation = received.operation
-        call = call_of(operation, object_of(received.body if body is None else body))
-        try:
-            answer = await self._tables.answer(call, ask, lambda wanted: ask(operation, wanted))
-        except _EngineRefusal as refusal:
-            return refusal.answer
-        return await self._pass(received, body) if answer is None else answer
-
-    async def _pass(self, received: Received, body: bytes | None = None) -> Answer:
         behind = self._behind
         if self._endpoint_url is None or behind is None:
             message = f"nothing is scripted for {received.operation}, and no engine stands behind this server"

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from dynamap_async.testing.slow_tables import Durations, SlowTables
+from dynamap_async.testing import Durations, LocalEngine
 
 QUICK = dict.fromkeys(("create_table", "update_table", "delete_table", "time_to_live", "lag"), 0.0)
 BEFORE = """
@@ -53,19 +53,16 @@ async def ended(line):
 
 
 @asynccontextmanager
-async def slow_project(engine, project, **durations):
-    """Serve slow tables, with the table there and an index declared that is missing."""
-    slow = SlowTables(engine, durations=Durations(**QUICK, **durations))
-    try:
-        async with slow.server() as server:
-            (project / "dynamap.toml").write_text(f'models = ["shop.py"]\nendpoint_url = "{server.url}"\n', "utf-8")
-            (project / "shop.py").write_text(BEFORE, "utf-8")
-            status, errors = await ended("apply --yes")
-            assert status == 0, errors
-            (project / "shop.py").write_text(AFTER, "utf-8")
-            yield slow
-    finally:
-        engine.reset()
+async def slow_project(project, **durations):
+    """Serve an engine that takes its time, with the table there and an index declared that is missing."""
+    async with LocalEngine(durations=Durations(**QUICK, **durations)) as slow:
+        place = f'models = ["shop.py"]\nendpoint_url = "{slow.endpoint_url}"\n'
+        (project / "dynamap.toml").write_text(place, "utf-8")
+        (project / "shop.py").write_text(BEFORE, "utf-8")
+        status, errors = await ended("apply --yes")
+        assert status == 0, errors
+        (project / "shop.py").write_text(AFTER, "utf-8")
+        yield slow
 
 
 def builds(slow):
@@ -81,8 +78,8 @@ def builds(slow):
     ],
     ids=["killed", "interrupted"],
 )
-async def test_what_was_stopped_is_gone_on_with_and_nothing_is_built_twice(engine, project, by, status, line):
-    async with slow_project(engine, project, allocate_index=0.0, backfill=3600.0) as slow:
+async def test_what_was_stopped_is_gone_on_with_and_nothing_is_built_twice(project, by, status, line):
+    async with slow_project(project, allocate_index=0.0, backfill=3600.0) as slow:
         async with started("apply --yes") as process:
             async for told in process.stderr:
                 if b"create-index day-index: sent" in told:
@@ -98,8 +95,8 @@ async def test_what_was_stopped_is_gone_on_with_and_nothing_is_built_twice(engin
 
 
 @pytest.mark.asyncio
-async def test_index_is_waited_for_until_it_can_be_used(engine, project):
-    async with slow_project(engine, project, allocate_index=0.1, backfill=0.1) as slow:
+async def test_index_is_waited_for_until_it_can_be_used(project):
+    async with slow_project(project, allocate_index=0.1, backfill=0.1) as slow:
         status, errors = await ended("apply --yes")
         assert status == 0, errors
         assert await ended("verify --quiet") == (0, "")

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 import pytest
 
-from dynamap_async.testing.slow_tables import Durations, SlowTables
+from dynamap_async.testing import Durations, LocalEngine
 
 MODELS = """
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey
@@ -137,10 +137,10 @@ def test_ctrl_c_at_a_question_changes_nothing(terminal, line, question):
 
 
 @pytest.mark.asyncio
-async def test_progress_takes_one_line_of_the_width_that_there_is(engine, project, terminal):
-    slow = SlowTables(engine, durations=Durations(**QUICK, backfill=3600.0))
-    async with slow.server() as server:
-        (project / "dynamap.toml").write_text(f'models = ["shop.py"]\nendpoint_url = "{server.url}"\n', "utf-8")
+async def test_progress_takes_one_line_of_the_width_that_there_is(project, terminal):
+    async with LocalEngine(durations=Durations(**QUICK, backfill=3600.0)) as slow:
+        place = f'models = ["shop.py"]\nendpoint_url = "{slow.endpoint_url}"\n'
+        (project / "dynamap.toml").write_text(place, "utf-8")
         process, end = terminal("apply --yes --quiet")
         await asyncio.to_thread(read, end)
         assert process.wait(timeout=LONGEST_SECONDS) == 0

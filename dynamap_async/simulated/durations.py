@@ -1,11 +1,12 @@
-"""How long the control plane takes for each kind of change. Pure."""
+"""How long changes of tables take, each in its kind."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
 from typing import Any, TypeAlias, cast
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import ConfigurationError
 
 Duration: TypeAlias = float | tuple[float, float] | Sequence[float]
 """Seconds; the lowest and the highest of a range to draw from; or a list, played in order, whose last one stays."""
@@ -17,9 +18,6 @@ class Durations:
 
     Each table draws and plays for itself, so that what is done to one does not change another's times. The ranges
     are what AWS's guides and users report of small tables; none of them is promised by the service.
-
-    Raises:
-        ConfigurationError: one of them is negative, or is no duration.
     """
 
     create_table: Duration = (4.0, 20.0)
@@ -47,15 +45,15 @@ class Durations:
     lag: Duration = (0.1, 1.5)
     """For how long after a change descriptions show what was before: a new table is not found."""
 
-    def __post_init__(self) -> None:
+    def fault(self) -> str | None:
+        """Return what is wrong with the first value that cannot be; None if all can."""
         for name in self.__dataclass_fields__:
             value: Any = getattr(self, name)
             parts = cast("Sequence[Any]", value) if isinstance(value, tuple | list) else (value,)
             numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in parts)
             if not parts or not numbers or any(each < 0 for each in parts):
-                raise ConfigurationError(
-                    f"{name}={value!r}: give seconds, (lowest, highest), or a list of seconds, none of them negative"
-                )
+                return f"{name}={value!r}: give seconds, (lowest, highest), or a list of seconds, none of them negative"
+        return None
 
     def draw(self, name: str, number: int, random: Random) -> float:
         """Return how long the change of a kind takes.

@@ -1,6 +1,8 @@
 """Models of tables in an engine: the sample is bounded, and what is made of it opens what is there."""
 
 import random
+import sys
+from types import ModuleType
 from uuid import uuid4
 
 import pytest
@@ -69,6 +71,49 @@ async def test_design_is_that_of_the_table(shop):
         "gsi1sk": "ORDER#{number:05d}",
     }
     assert [index.name for index in design.schema.indexes] == ["gsi1"]
+
+
+HELD = Table(
+    "held-to-infer",
+    partition_key="pk",
+    sort_key="sk",
+    indexes=(GlobalIndex("gsi1", partition_key="gsi1pk", sort_key="sk"),),
+    discriminator="type",
+)
+
+
+class Held(Model, table=HELD, kind="order"):
+    """An order, which is in the index while it waits."""
+
+    customer: Attr[int]
+    number: Attr[int]
+    status: Attr[str]
+    pk: PartitionKey[str] = template("CUSTOMER#{customer}")
+    sk: SortKey[str] = template("ORDER#{number:05d}")
+    gsi1pk: Attr[str | None] = template("STATUS#{status}", when={"status": ["open", "held"]})
+
+
+class Holder(Model, table=HELD, kind="customer"):
+    customer: Attr[int]
+    pk: PartitionKey[str] = template("CUSTOMER#{customer}")
+    sk: SortKey[str] = template("PROFILE")
+
+
+async def test_a_put_by_a_generated_model_adds_no_item_to_an_index_that_leaves_such_items_out(engine, monkeypatch):
+    prefix = f"t{uuid4().hex[:12]}-"
+    async with engine.session(table_prefix=prefix) as session:
+        await session.tables.create(HELD)
+        await session.put_many([Holder(customer=n) for n in range(20)])
+        states = ("open", "held", "paid", "sent")
+        await session.put_many([Held(customer=n % 20, number=n, status=states[n % 4]) for n in range(120)])
+        module = ModuleType("generated_from_a_table")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        exec((await infer(session, HELD.name)).source().replace(prefix, ""), module.__dict__)
+        generated = module.__dict__["Order"]
+        await session.put_many([generated(customer=1, number=1_000 + n, status=states[n % 4]) for n in range(40)])
+        found = await session.scan(Held).index(HELD.index("gsi1"))
+        assert sorted({item.status for item in found}) == ["held", "open"]
+        assert len(found) == 60 + 20
 
 
 async def test_sample_ends_with_its_items(shop):

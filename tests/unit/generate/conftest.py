@@ -31,6 +31,19 @@ class Entity:
 
     keys: dict[str, str]
     attributes: dict[str, str] = field(default_factory=dict)
+    needs: dict[str, str] = field(default_factory=dict)
+    """Key -> the attribute without which it is not stored."""
+    joined: frozenset[str] = frozenset()
+    """Keys whose parts stand side by side, so that nothing tells where one ends."""
+
+
+class Text(str):
+    """A text that a pattern may ask for in one case: ``{title:lower}``."""
+
+    __slots__ = ()
+
+    def __format__(self, form: str, /) -> str:
+        return {"lower": self.lower, "upper": self.upper}.get(form, lambda: str(self))()
 
 
 @dataclass(frozen=True)
@@ -75,8 +88,11 @@ class PublishedDesign:
             if not kind.endswith("-") and not (kind.endswith("?") and chance.random() < 0.3)
         }
         plain = {part: next(iter(value.values())) for part, value in values.items()}
-        plain = {part: int(text) if "N" in values[part] and "." not in text else text for part, text in plain.items()}
-        item |= {key: {"S": pattern.format(**plain)} for key, pattern in entity.keys.items()}
+        plain = {
+            part: int(text) if "N" in values[part] and "." not in text else Text(text) for part, text in plain.items()
+        }
+        there = {key: pattern for key, pattern in entity.keys.items() if entity.needs.get(key, key) in {*item, key}}
+        item |= {key: {"S": pattern.format(**plain)} for key, pattern in there.items()}
         return item | ({self.marker: {"S": name}} if self.marker else {})
 
 
@@ -108,6 +124,7 @@ VALUES = {
     "lines": lambda chance, number: {"L": [{"S": _words(chance)} for _ in range(chance.randint(0, 3))]},
     "map": lambda chance, number: {"M": {"street": {"S": _words(chance)}, "number": {"N": str(number)}}},
     "loose": lambda chance, number: {"M": {_words(chance): {"N": str(number)}}},
+    "title": lambda chance, number: {"S": f"{_words(chance).title()} Of_{_words(chance).title()}"},
     "binary": lambda chance, number: {"B": "H4sIAAAA"},
 }
 """What values of a kind are; a kind ends with ? where items may lack it, and with - where only keys hold it."""
@@ -308,6 +325,190 @@ PUBLISHED = {
             ),
         },
         marker="what",
+    ),
+    "followers": PublishedDesign(  # photos, likes and who follows whom; the index turns some pairs round
+        {
+            "User": Entity(
+                {"PK": "USER#{username}", "SK": "USER#{username}"},
+                {"username": "id", "name": "title", "followerCount": "number", "followingCount": "number"},
+            ),
+            "Photo": Entity(
+                {"PK": "UP#{username}", "SK": "PHOTO#{photoId}"},
+                {"username": "group", "photoId": "id", "url": "name", "likesCount": "number", "commentCount": "number"},
+            ),
+            "Like": Entity(
+                {
+                    "PK": "PL#{photoId}",
+                    "SK": "LIKE#{likingUsername}",
+                    "GSI1PK": "PL#{photoId}",
+                    "GSI1SK": "LIKE#{likeId}",
+                },
+                {"photoId": "group", "likingUsername": "name", "likeId": "id"},
+            ),
+            "Comment": Entity(
+                {"PK": "PC#{photoId}", "SK": "COMMENT#{commentId}"},
+                {"photoId": "group", "commentId": "id", "commentingUsername": "name", "content": "title"},
+            ),
+            "Follow": Entity(
+                {
+                    "PK": "FOLLOW#{followedUsername}",
+                    "SK": "FOLLOW#{followingUsername}",
+                    "GSI1PK": "FOLLOW#{followingUsername}",
+                    "GSI1SK": "FOLLOW#{followedUsername}",
+                },
+                {"followedUsername": "group", "followingUsername": "id"},
+            ),
+        },
+        (("GSI1PK", "GSI1SK"),),
+    ),
+    "battle-royale": PublishedDesign(  # players and games, of which an index holds the open ones
+        {
+            "User": Entity(
+                {"PK": "USER#{username}", "SK": "#METADATA#{username}"},
+                {"username": "id", "name": "title", "birthdate": "date", "email": "name"},
+            ),
+            "Game": Entity(
+                {"PK": "GAME#{game_id}", "SK": "#METADATA#{game_id}"},
+                {
+                    "game_id": "uuid",
+                    "creator": "name",
+                    "map": "city",
+                    "people": "number",
+                    "create_time": "time",
+                    "open_timestamp": "time?",
+                },
+            ),
+            "UserGameMapping": Entity(
+                {"PK": "GAME#{game_id}", "SK": "USER#{username}"},
+                {"game_id": "group", "username": "id", "place": "number"},
+            ),
+        },
+        (("map", "open_timestamp"), ("SK", "PK")),
+    ),
+    "toolbox-orders": PublishedDesign(  # orders by state and time, with the marker of dynamodb-toolbox
+        {
+            "UserProfile": Entity(
+                {"pk": "USER#{username}", "sk": "#PROFILE#{username}"},
+                {"username": "id", "email": "name", "fullName": "title", "addresses": "loose", "_ct": "time"},
+            ),
+            "Order": Entity(
+                {
+                    "pk": "USER#{username}",
+                    "sk": "ORDER#{orderId}",
+                    "gsi1pk": "ORDER#{orderId}",
+                    "gsi1sk": "USER#{username}",
+                    "gsi2pk": "USER#{username}",
+                    "gsi2sk": "{status:upper}#{placedAt}",
+                },
+                {
+                    "username": "group",
+                    "orderId": "id",
+                    "status": "status",
+                    "placedAt": "time-",
+                    "shippingAddress": "map",
+                },
+            ),
+            "OrderItem": Entity(
+                {
+                    "pk": "ITEM#{itemId}",
+                    "sk": "ORDER#{orderId}",
+                    "gsi1pk": "ORDER#{orderId}",
+                    "gsi1sk": "ITEM#{itemId}",
+                },
+                {"itemId": "id", "orderId": "group", "productName": "title", "price": "price", "quantity": "number"},
+            ),
+        },
+        (("gsi1pk", "gsi1sk"), ("gsi2pk", "gsi2sk")),
+        marker="_et",
+        keys=("pk", "sk"),
+    ),
+    "one-table-invoices": PublishedDesign(  # accounts with users and invoices; an index lists each kind by name
+        {
+            "Account": Entity(
+                {"pk": "account#{id}", "sk": "account#", "gs1pk": "account#", "gs1sk": "account#{name}{id}"},
+                {"id": "id", "name": "title", "balance": "number"},
+                joined=frozenset(("gs1sk",)),
+            ),
+            "User": Entity(
+                {"pk": "account#{accountId}", "sk": "user#{email}", "gs1pk": "user#", "gs1sk": "user#{name}#{id}"},
+                {
+                    "accountId": "group",
+                    "id": "uuid",
+                    "name": "title",
+                    "email": "name",
+                    "role": "status",
+                    "address": "map",
+                },
+            ),
+            "Product": Entity(
+                {"pk": "product#{id}", "sk": "product#", "gs1pk": "product#", "gs1sk": "product#{name}#{id}"},
+                {"id": "id", "name": "title", "price": "price"},
+            ),
+            "Invoice": Entity(
+                {
+                    "pk": "account#{accountId}",
+                    "sk": "invoice#{id}",
+                    "gs1pk": "invoice#",
+                    "gs1sk": "invoice#{date}#{id}",
+                },
+                {"accountId": "group", "id": "id", "date": "seconds", "product": "name", "count": "number"},
+            ),
+        },
+        (("gs1pk", "gs1sk"),),
+        marker="_type",
+        keys=("pk", "sk"),
+    ),
+    "electro-offices": PublishedDesign(  # tasks and employees in collections; some employees have no manager
+        {
+            "task": Entity(
+                {
+                    "pk": "$task-manager#taskname_{taskName}",
+                    "sk": "$task_1#project_{project}#employee_{employee}",
+                    "gsi1pk": "$task-manager#project_{project}",
+                    "gsi1sk": "$task_1#employee_{employee}#status_{status}",
+                    "gsi3pk": "$task-manager#employee_{employee}",
+                    "gsi3sk": "$assignments#task_1#project_{project}#status_{status}",
+                    "gsi4pk": "$task-manager#status_{status}",
+                    "gsi4sk": "$task_1#project_{project}#employee_{employee}",
+                },
+                {
+                    "taskName": "id",
+                    "project": "group",
+                    "employee": "name",
+                    "status": "status",
+                    "points": "number",
+                    "__edb_v__": "version",
+                },
+            ),
+            "employee": Entity(
+                {
+                    "pk": "$task-manager#employee_{employee}",
+                    "sk": "$employee_1",
+                    "gsi1pk": "$task-manager#officename_{officeName:lower}",
+                    "gsi1sk": "$workplaces#employee_1#team_{team}#title_{title:lower}#employee_{employee}",
+                    "gsi2pk": "$task-manager#team_{team}",
+                    "gsi2sk": "$employee_1#datehired_{dateHired}#title_{title:lower}",
+                    "gsi3pk": "$task-manager#employee_{employee}",
+                    "gsi3sk": "$assignments#employee_1",
+                    "gsi5pk": "$task-manager#manager_{manager}",
+                    "gsi5sk": "$employee_1#team_{team}#officename_{officeName:lower}",
+                },
+                {
+                    "employee": "uuid",
+                    "firstName": "name",
+                    "officeName": "city",
+                    "title": "title",
+                    "team": "group",
+                    "dateHired": "date",
+                    "manager": "name?",
+                    "__edb_v__": "version",
+                },
+                needs={"gsi5pk": "manager", "gsi5sk": "manager"},
+            ),
+        },
+        tuple((f"gsi{n}pk", f"gsi{n}sk") for n in range(1, 6)),
+        marker="__edb_e__",
+        keys=("pk", "sk"),
     ),
 }
 VALUES["version"] = lambda chance, number: {"S": "1"}

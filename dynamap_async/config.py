@@ -19,6 +19,8 @@ class Credentials:
     """What signs requests. Left out of ``repr``."""
     session_token: str | None = field(default=None, repr=False)
     """The token of temporary credentials."""
+    account_id: str | None = None
+    """The number of the account that the key belongs to, where that is known."""
 
 
 class Priority(IntEnum):

@@ -12,8 +12,8 @@ from dynamap_async.errors import ConfigurationError
 _SECRETS = re.compile(r"^(https?://)?.*(?=@)|([?#]).*", re.IGNORECASE | re.DOTALL)
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.IGNORECASE)
 _LONGEST_NAME = 253
-_FIPS = re.compile("fips-|-fips")
-"""The part of a region's name that stands for its FIPS endpoint. Signatures name the region without it."""
+FIPS_NAME = re.compile("fips-|-fips")
+"""The part of a region's name that stands for its FIPS endpoint. Hosts and signatures name the region without it."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -108,7 +108,7 @@ def to_endpoint(url: str, region: str) -> Endpoint:
         url=f"{parts.scheme}://{host}{path}",
         host=host,
         path=quote(_without_steps(path), safe="/~"),
-        region=_FIPS.sub("", region),
+        region=FIPS_NAME.sub("", region),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.service import Service
+from dynamap_async.transport.endpoint import FIPS_NAME, Endpoint, to_endpoint
 
 AccountMode: TypeAlias = Literal["preferred", "required", "disabled"]
 """Whether hosts of one account are used, as the setting ``account_id_endpoint_mode`` of AWS's SDKs says it."""
@@ -46,7 +47,35 @@ _PARTITIONS: Final = (
 _LOCAL: Final = "local"
 _LOCAL_URL: Final = "http://localhost:8000"
 """Where AWS's rules have the region ``local``."""
+_LOCAL_SIGNED_FOR: Final = "us-east-1"
+"""The region that signatures name there."""
 _LABEL: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9-]{0,62}")
+
+
+def own_endpoint(service: Service, region: str, *, dual_stack: bool, fips: bool) -> Endpoint:
+    """Return the endpoint that AWS has for a service in a region.
+
+    Args:
+        service: the service.
+        region: the region. A name such as ``fips-us-east-1`` asks for FIPS as well.
+        dual_stack: whether its host has to be reached over IPv6 as well.
+        fips: whether its cryptography has to be validated by FIPS 140.
+
+    Raises:
+        ConfigurationError: there is no such host.
+    """
+    real = FIPS_NAME.sub("", region)
+    url = host_url(service, real, dual_stack=dual_stack, fips=fips or real != region)
+    return to_endpoint(url, _LOCAL_SIGNED_FOR if url == _LOCAL_URL else real)
+
+
+def is_aws_host(name: str) -> bool:
+    """Return whether a host belongs to AWS.
+
+    Args:
+        name: its name, in lower case and without a port.
+    """
+    return any(name.endswith((f".{each.domain}", f".{each.dual_stack_domain}")) for each in _PARTITIONS)
 
 
 def host_url(

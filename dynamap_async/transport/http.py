@@ -295,10 +295,12 @@ def look_up(connection: Connection, service: Service, complete: ConnectionSettin
     Raises:
         ConfigurationError: something is missing, contradictory or unreadable; the message says what to do.
     """
-    from dynamap_async.transport.tls import encrypted  # in the thread that this is run in, like what follows
+    from dynamap_async.transport.environment import environment_settings  # in the thread that this is run in,
+    from dynamap_async.transport.tls import encrypted  # like what follows
 
-    if complete is not None and (settings := encrypted(complete)) is not None:
-        return settings
+    found = complete or environment_settings(connection, service)
+    if found is not None and (not found.endpoint.encrypted or (found := encrypted(found)) is not None):
+        return found
     from dynamap_async.transport.lookup import resolve_settings
 
     return resolve_settings(connection, service)
@@ -312,7 +314,11 @@ def refuse_mocked(endpoint: Endpoint) -> None:
     """
     moto: Any = sys.modules.get("moto.core.models")
     stubber = getattr(moto, "botocore_stubber", None)
-    if stubber is not None and stubber.enabled and endpoint.name.endswith((".amazonaws.com", ".amazonaws.com.cn")):
+    if stubber is None or not stubber.enabled:
+        return
+    from dynamap_async.transport.hosts import is_aws_host  # which a session with an engine does not need
+
+    if is_aws_host(endpoint.name):
         raise ConfigurationError(
             f"moto's mock_aws is active, and this session would send past it, to {endpoint.host}; use the fixture "
             "dynamap_session, or LocalEngine().session(), or give endpoint_url"
@@ -343,9 +349,10 @@ async def open_channel(settings: ConnectionSettings, longest_connect_seconds: fl
 
 
 def credential_source(connection: Connection, settings: ConnectionSettings) -> CredentialSource:
-    """Return the source of credentials: the access key that was given, or what the session finds."""
-    if connection.credentials is not None:
-        return FixedCredentials(connection.credentials)
+    """Return the source of credentials: the access key that was given or is in the environment, or the session's."""
+    fixed = connection.credentials or settings.credentials
+    if fixed is not None:
+        return FixedCredentials(fixed)
     from dynamap_async.transport.session_credentials import SessionCredentials  # the look-up loaded it
 
     return SessionCredentials(settings.session, otherwise=_ANY if settings.endpoint.is_loopback else None)

@@ -1,11 +1,10 @@
 """The look-up of what a connection leaves open, as aiobotocore does it. This imports all of it that sending needs.
 
-Looking it up reads files and may load botocore's data, so it is done in a thread, and this imported there.
+Looking it up reads files, so it is done in a thread, and this imported there.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import ssl
 from collections.abc import Mapping
@@ -24,7 +23,13 @@ from dynamap_async.service import Service
 from dynamap_async.transport import aiohttp_channel, session_class, session_credentials
 from dynamap_async.transport.connection import Connection, check_config
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
-from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, ConnectionSettings
+from dynamap_async.transport.hosts import own_endpoint
+from dynamap_async.transport.settings import (
+    DEFAULT_CONNECTIONS,
+    ConnectionSettings,
+    application_part,
+    sent_user_agent,
+)
 from dynamap_async.transport.tls import tls_context
 
 _LOADED_BESIDE: Final = (aiohttp_channel, session_class, session_credentials)
@@ -66,7 +71,7 @@ def _resolved(connection: Connection, service: Service) -> ConnectionSettings:
         endpoint=endpoint,
         session=session,
         config=config,
-        user_agent=" ".join(filter(None, (config.user_agent or _user_agent(session), config.user_agent_extra))),
+        user_agent=_user_agent(config, session),
         verify=verify,
         proxies=proxies,
         tls=None if by_session_class else tls,
@@ -105,10 +110,12 @@ def _merged(config: Any, layer: Any) -> Any:
     return merged
 
 
-def _user_agent(session: Any) -> str:
-    """Return the user agent of a session, with a hyphen for what no header can hold, as botocore's clients do it."""
-    said: str = session.user_agent()  # with AWS_EXECUTION_ENV, as it is
-    return "".join(each if each.isprintable() else "-" for each in said)
+def _user_agent(config: Any, session: Any) -> str:
+    identifier = config.user_agent_appid
+    if identifier is None:
+        identifier = session.get_config_variable("user_agent_appid")
+    named = config.user_agent or " ".join(filter(None, (session.user_agent(), application_part(identifier))))
+    return sent_user_agent(named, config.user_agent_extra)
 
 
 def _needs_session_class(config: Any, proxies: Mapping[str, str], endpoint: Endpoint) -> bool:
@@ -125,10 +132,6 @@ def _tls(config: Any, verify: str | bool) -> ssl.SSLContext:
     if given is not None:
         return given
     return tls_context(_httpsession.get_cert_path(verify), config.client_cert)
-
-
-_SIGNED_FOR: Final = {"local": "us-east-1"}
-"""Region -> the region that signatures name instead, at the address that AWS's rules give it."""
 
 
 def resolve_region(given: str | None, config: Any, session: Any) -> str:
@@ -155,17 +158,18 @@ def resolve_region(given: str | None, config: Any, session: Any) -> str:
 def resolve_endpoint(service: Service, given: str | None, region: str, config: Any, session: Any) -> Endpoint:
     """Return the endpoint of a service: the one given, the configured one, or AWS's own for the region.
 
-    Blocks: finding AWS's own loads the service model. Endpoints of a single account are not used.
+    Endpoints of a single account are not used.
 
     Raises:
-        ConfigurationError: the address is not an HTTP one.
+        ConfigurationError: the address is not an HTTP one, or AWS has none like it.
 
     Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html
     """
     url = _configured_endpoint(service, config, session) if given is None else given  # which serves all services
-    if url is None:
-        url, region = asyncio.run(_service_endpoint(service, region, config, session))
-    return to_endpoint(url, region)
+    if url is not None:
+        return to_endpoint(url, region)
+    dual_stack, fips = (_variant(name, config, session) for name in ("use_dualstack_endpoint", "use_fips_endpoint"))
+    return own_endpoint(service, region, dual_stack=dual_stack, fips=fips)
 
 
 def _configured_endpoint(service: Service, config: Any, session: Any) -> str | None:
@@ -193,14 +197,7 @@ def _profile_endpoint(service: Service, session: Any) -> str | None:
     return own
 
 
-async def _service_endpoint(service: Service, region: str, config: Any, session: Any) -> tuple[str, str]:
-    # A twin, because this runs in a thread of its own while the program may be using the session. It sends nothing, so
-    # it needs none of the handlers for that.
-    twin: Any = AioSession(include_builtin_handlers=False)
-    for name, value in session.instance_variables().items():
-        twin.set_config_variable(name, value)
-    # The keys are never used: they keep the client from looking for real ones.
-    unused = {"aws_access_key_id": "unused", "aws_secret_access_key": "unused"}
-    async with twin.create_client(service.client_name, region_name=region, config=config, **unused) as client:
-        named: str = client.meta.region_name
-        return client.meta.endpoint_url, _SIGNED_FOR.get(named, named)
+def _variant(name: str, config: Any, session: Any) -> bool:
+    """Return a setting that chooses between AWS's own endpoints."""
+    said = getattr(config, name)
+    return bool(session.get_config_variable(name) if said is None else said)

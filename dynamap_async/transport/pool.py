@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections import deque
 from contextvars import Context
 from functools import partial
@@ -58,7 +59,9 @@ class Pool:
     def __init__(self, settings: ConnectionSettings, longest_connect_seconds: float) -> None:
         config, endpoint = settings.config, settings.endpoint
         self._addresses: Final = Addresses(endpoint.name, endpoint.port)
-        self._tls: Final = settings.tls
+        self._tls = settings.tls
+        self._wider_tls = settings.wider_tls
+        self._widening: Final = SharedCall[ssl.SSLContext]()
         self._server_name: Final = endpoint.name.removesuffix(".") if endpoint.encrypted else None
         self._connect_seconds: Final = connect_seconds(config, longest_connect_seconds)
         self._read_seconds: Final = _seconds(config.read_timeout)
@@ -102,6 +105,7 @@ class Pool:
         for connection in [*self._open]:
             connection.close()  # one that is being made closes when it is
         await self._addresses.close()
+        await self._widening.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSING_SECONDS):
                 while self._open:
@@ -123,6 +127,7 @@ class Pool:
             lost=partial(_forget, ref(self)),  # not the pool itself, which the event loop would keep with them
         )
         self._open.add(connection)
+        tried = self._tls
         try:
             # In an empty context: what the event loop calls for the connection would keep that of whoever sends now.
             await new_task(self._connect(connection), Context())
@@ -131,10 +136,19 @@ class Pool:
             # is forgotten at once: uvloop tells of no end where it ends itself what was just made.
             connection.close()
             self._forget(connection)
+            if isinstance(error, ssl.SSLCertVerificationError) and await self._widened(tried):
+                return await self._another()
             if isinstance(error, (OSError, UnicodeError)):
                 raise NotConnectedError from error
             raise
         return connection
+
+    async def _widened(self, tried: ssl.SSLContext | None) -> bool:
+        """Trust more authorities than those that a connection was tried with; return whether there are more."""
+        if self._tls is tried and self._wider_tls is not None:
+            self._tls = await self._widening.run(partial(asyncio.to_thread, self._wider_tls))
+            self._wider_tls = None
+        return self._tls is not tried
 
     async def _connect(self, connection: Http1Connection) -> None:
         async with asyncio.timeout(None if self._connect_seconds == inf else self._connect_seconds):

@@ -80,7 +80,10 @@ class SessionCredentials:
             return self.fixed
         if self._current is None or frozen != self._frozen:
             found = Credentials(
-                access_key_id=frozen.access_key, secret_access_key=frozen.secret_key, session_token=frozen.token
+                access_key_id=frozen.access_key,
+                secret_access_key=frozen.secret_key,
+                session_token=frozen.token,
+                account_id=getattr(frozen, "account_id", None),  # a credential class of the user's may have none
             )
             self._frozen, self._current = frozen, checked_credentials(found)
         return self._current

@@ -6,10 +6,11 @@ import os
 import re
 import ssl
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any, Final, NamedTuple
 
+from dynamap_async.config import Credentials
 from dynamap_async.dataclass import dataclass
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
@@ -21,7 +22,11 @@ OWN_CONNECTOR_ARGS: Final = frozenset({"keepalive_timeout", "ssl_context"})
 """Connector arguments of an AioConfig that our own connections understand; for any other aiohttp is used."""
 
 _USER_AGENT: Final = "dynamap_async Python/{}.{}.{}".format(*sys.version_info)
-_REGION: Final = r"[a-z][a-z0-9-]{0,61}[a-z0-9]"
+_UNUSUAL: Final = re.compile(r"[^A-Za-z0-9!$%&'*+.^_`|~,#-]")
+"""What botocore sends no application's name with."""
+
+REGION: Final = r"[a-z][a-z0-9-]{0,61}[a-z0-9]"
+"""The pattern of the names that regions have. botocore takes some others."""
 
 
 class PlainConfig(NamedTuple):
@@ -52,6 +57,9 @@ class ConnectionSettings:
     session: Any = None
     """The AioSession that credentials come from; None where nothing had to be looked up."""
 
+    credentials: Credentials | None = None
+    """The access key that the environment holds; None where another is used."""
+
     verify: str | bool = True
     """Path of the certificate authorities to trust; True for botocore's choice."""
 
@@ -60,6 +68,9 @@ class ConnectionSettings:
 
     tls: ssl.SSLContext | None = None
     """How to encrypt; None where that is not up to us."""
+
+    wider_tls: Callable[[], ssl.SSLContext] | None = None
+    """Makes what to encrypt with if that trusts nobody who vouches for the server; None if it trusts all. Blocks."""
 
     sends_by_session_class: bool = False
     """Whether requests go through aiobotocore's HTTP session class, because of proxies or the user's choice."""
@@ -82,14 +93,40 @@ def complete_settings(connection: Connection) -> ConnectionSettings | None:
     # Whatever is missing may be in the environment or in a profile, and botocore's rules for these are its own.
     if not region or url is None or connection.credentials is None:
         return None
-    if connection.aio_session is not None or connection.aio_config is not None or not re.fullmatch(_REGION, region):
+    if connection.aio_session is not None or connection.aio_config is not None or not re.fullmatch(REGION, region):
         return None
     endpoint = to_endpoint(url, region)
-    return None if _has_proxy("https" if endpoint.encrypted else "http") else ConnectionSettings(endpoint=endpoint)
+    return None if may_have_proxy(endpoint) else ConnectionSettings(endpoint=endpoint)
 
 
-def _has_proxy(scheme: str) -> bool:
-    """Return whether a proxy is set for the scheme, perhaps one that is not for this endpoint."""
+def application_part(identifier: str | None) -> str:
+    """Return the part of a user agent that names an application, as botocore writes it; empty for none.
+
+    Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-appid.html
+    """
+    return f"app/{_UNUSUAL.sub('-', identifier)}" if identifier else ""
+
+
+def sent_user_agent(*parts: str) -> str:
+    """Return a user agent of parts, with a hyphen for what no header can hold, as botocore's clients do it.
+
+    Args:
+        parts: what stands between spaces; an empty one is left out.
+    """
+    return "".join(each if each.isprintable() else "-" for each in " ".join(filter(None, parts)))
+
+
+def environment_user_agent() -> str:
+    """Return the user agent of a session for which botocore is not loaded."""
+    ran = os.environ.get("AWS_EXECUTION_ENV")
+    return sent_user_agent(
+        _USER_AGENT, f"exec-env/{ran}" if ran else "", application_part(os.environ.get("AWS_SDK_UA_APP_ID"))
+    )
+
+
+def may_have_proxy(endpoint: Endpoint) -> bool:
+    """Return whether a proxy is set for the endpoint's scheme, perhaps one that is not for this endpoint."""
+    scheme = "https" if endpoint.encrypted else "http"
     if sys.platform in ("darwin", "win32"):  # where it may be set elsewhere than in the environment
         from urllib.request import getproxies
 

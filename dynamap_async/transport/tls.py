@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.transport.environment import configuration_files
+from dynamap_async.transport.hosts import is_aws_host
 from dynamap_async.transport.settings import ConnectionSettings
 
-_FILES: Final = {"AWS_CONFIG_FILE": "~/.aws/config", "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials"}
-"""Variable that names a file of AWS's configuration, and where the file is otherwise."""
+_CERTIFICATE: Final = re.compile("-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+_OF_AWS: Final = b"Amazon Root CA"
+"""What the names of the authorities begin with that vouch for AWS's hosts.
+
+Source: https://www.amazontrust.com/repository/
+"""
 
 
-def tls_context(authorities: str, certificate: str | tuple[str, str] | None = None) -> ssl.SSLContext:
+def tls_context(authorities: str | bytes, certificate: str | tuple[str, str] | None = None) -> ssl.SSLContext:
     """Return a context that checks the server's certificate and name.
 
     Args:
-        authorities: path of the certificate authorities to trust.
+        authorities: path of the certificate authorities to trust, or their certificates.
         certificate: path of our own certificate with its key, or those of both.
 
     Raises:
@@ -28,7 +36,10 @@ def tls_context(authorities: str, certificate: str | tuple[str, str] | None = No
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
-        context.load_verify_locations(authorities)
+        if isinstance(authorities, bytes):
+            context.load_verify_locations(cadata=authorities)
+        else:
+            context.load_verify_locations(authorities)
     except OSError as error:
         raise ConfigurationError(
             f"the certificate authorities {authorities!r} cannot be used: {error}; check AWS_CA_BUNDLE, "
@@ -49,11 +60,32 @@ def tls_context(authorities: str, certificate: str | tuple[str, str] | None = No
 def encrypted(settings: ConnectionSettings) -> ConnectionSettings | None:
     """Return the settings with a TLS context; None if a profile may name the certificate authorities.
 
+    To load all authorities takes 20 ms, and a host of AWS needs one of four. So the others are loaded only if it shows
+    a certificate of somebody else's.
+
     Raises:
         ConfigurationError: the certificate authorities cannot be read.
     """
     authorities = configured_authorities()
-    return None if authorities is None else replace(settings, tls=tls_context(authorities))
+    if authorities is None:
+        return None
+    few = _those_of_aws(authorities) if is_aws_host(settings.endpoint.name) else b""
+    if not few:
+        return replace(settings, tls=tls_context(authorities))
+    return replace(settings, tls=tls_context(few), wider_tls=partial(tls_context, authorities))
+
+
+def _those_of_aws(authorities: str) -> bytes:
+    """Return the certificates in a file that are AWS's own."""
+    try:
+        text = Path(authorities).read_text("latin-1")
+    except OSError:  # as whoever loads all of it will say
+        return b""
+    certificates = _CERTIFICATE.findall(text)
+    try:
+        return b"".join(each for each in map(ssl.PEM_cert_to_DER_cert, certificates) if _OF_AWS in each)
+    except ValueError:  # likewise
+        return b""
 
 
 def configured_authorities() -> str | None:
@@ -65,13 +97,12 @@ def configured_authorities() -> str | None:
     """
     if named := os.environ.get("AWS_CA_BUNDLE"):
         return named
-    for variable, usual in _FILES.items():
+    for file in configuration_files():
         try:
-            text = Path(os.environ.get(variable, usual)).expanduser().read_bytes()
+            if b"ca_bundle" in file.read_bytes():
+                return None
         except OSError:
             continue
-        if b"ca_bundle" in text:
-            return None
     return os.environ.get("REQUESTS_CA_BUNDLE") or _default_authorities()
 
 

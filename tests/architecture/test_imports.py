@@ -1,6 +1,7 @@
 """What an import loads: only what a program uses, and with a session all that its calls need."""
 
 import ast
+import os
 import pkgutil
 import subprocess
 import sys
@@ -66,6 +67,16 @@ place = dict(endpoint_url="http://127.0.0.1:9", credentials=Credentials(access_k
 asyncio.run(main(**place))
 """
 """Opens it with region, endpoint and credentials given, as a Lambda function or a program's first lines do."""
+KEYS = {
+    "AWS_ACCESS_KEY_ID": "a",
+    "AWS_SECRET_ACCESS_KEY": "b",
+    "AWS_SESSION_TOKEN": "c",
+    "AWS_DEFAULT_REGION": "eu-west-1",
+    "AWS_REGION": "eu-west-1",
+    "AWS_EXECUTION_ENV": "AWS_Lambda_python3.13",
+    "AWS_LAMBDA_FUNCTION_NAME": "shop",
+}
+"""What Lambda tells a function, as far as it concerns a session."""
 LOADED = "import sys; print(*sys.modules)"
 TRACKED = "import gc; gc.collect(); print(len(gc.get_objects()))"
 
@@ -190,16 +201,36 @@ def test_a_session_that_is_told_place_and_credentials_loads_neither_aiobotocore_
     before, opened, after = told_by(REFUSED, LOADED, f"asyncio.run(main({given}))", LOADED)
     assert not packages_of(after) & {"aiobotocore", "botocore", "aiohttp", "multidict", "yarl"}
     late = {name for name in opened - before if name.startswith("dynamap_async")}
-    assert late == ({"dynamap_async.transport.tls"} if scheme == "https" else set())  # in a thread
+    in_a_thread = {f"dynamap_async.transport.{name}" for name in ("environment", "hosts", "tls")}
+    assert late == (in_a_thread if scheme == "https" else set())
+    assert not packages_of(after - opened) & {"dynamap_async"}
+
+
+def test_a_session_that_finds_its_keys_in_the_environment_loads_nothing_of_botocore(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in os.environ:
+        if name.startswith("AWS_") or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    opens = REFUSED.replace('region="eu-west-1", ', "")
+    nothing_is_sent = "Session.find = lambda *_: asyncio.sleep(0)"
+    _before, opened, after = told_by(opens, nothing_is_sent, LOADED, "asyncio.run(main())", LOADED)
+    assert not packages_of(after) & {"aiobotocore", "botocore", "aiohttp", "urllib3", "multidict", "yarl"}
     assert not packages_of(after - opened) & {"dynamap_async"}
 
 
 @pytest.mark.parametrize("settings", ["", 'endpoint_url="http://127.0.0.1:9"'], ids=["AWS", "engine"])
 def test_what_finds_credentials_is_loaded_in_a_thread_when_the_session_opens(
-    monkeypatch: pytest.MonkeyPatch, settings: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: str
 ) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
+    profile = tmp_path / "config"
+    profile.write_text("[default]\naws_access_key_id = a\naws_secret_access_key = b\n", "utf-8")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(profile))
     calls = "asyncio.run(main(SETTINGS))".replace("SETTINGS", settings)
     asks = "Session.find = lambda *_: asyncio.sleep(0)" if not settings else ""  # nothing is sent to AWS
     before, thread, opened, after = told_by(REFUSED, asks, LOADED, calls, LOADED)

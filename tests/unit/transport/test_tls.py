@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 from botocore.httpsession import DEFAULT_CA_BUNDLE, get_cert_path
+from certifi import contents, where
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -19,7 +20,7 @@ from dynamap_async.service import DYNAMODB
 from dynamap_async.transport import Connection, WireTransport
 from dynamap_async.transport.http import look_up
 from dynamap_async.transport.settings import complete_settings
-from dynamap_async.transport.tls import configured_authorities
+from dynamap_async.transport.tls import configured_authorities, tls_context
 
 
 def self_signed(folder):
@@ -233,6 +234,87 @@ def test_authorities_that_cannot_be_read_are_named(monkeypatch):
     connection = Connection(endpoint_url="https://localhost:1", **LONE)
     with pytest.raises(ConfigurationError, match="/no/such.pem"):
         look_up(connection, DYNAMODB, complete_settings(connection))
+
+
+def names_of(context):
+    return {dict(part for [part] in each["subject"])["organizationName"] for each in context.get_ca_certs()}
+
+
+@pytest.mark.parametrize("bundle", [where(), DEFAULT_CA_BUNDLE], ids=["certifi", "botocore"])
+def test_of_the_usual_authorities_a_host_of_aws_gets_first_those_that_vouch_for_aws(monkeypatch, bundle):
+    monkeypatch.setenv("AWS_CA_BUNDLE", bundle)
+    settings = look_up(Connection(**LONE), DYNAMODB, None)
+    assert (names_of(settings.tls), len(settings.tls.get_ca_certs())) == ({"Amazon"}, 4)
+    assert settings.wider_tls().get_ca_certs() == tls_context(bundle).get_ca_certs()
+
+
+def test_any_other_host_gets_all_authorities_at_once():
+    connection = Connection(endpoint_url="https://dynamodb.eu-west-1.amazonaws.com.example", **LONE)
+    settings = look_up(connection, DYNAMODB, complete_settings(connection))
+    assert settings.wider_tls is None
+    assert settings.tls.get_ca_certs() == tls_context(get_cert_path(True)).get_ca_certs()
+
+
+@pytest.mark.parametrize("text", [None, "", "-----BEGIN CERTIFICATE-----\nno\n-----END CERTIFICATE-----\n"])
+def test_authorities_of_which_none_vouches_for_aws_are_loaded_at_once(monkeypatch, certificate, tmp_path, text):
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+    settings = look_up(Connection(**LONE), DYNAMODB, None)
+    assert (settings.wider_tls, len(settings.tls.get_ca_certs())) == (None, 1)
+    bundle = tmp_path / "bundle.pem"
+    if text is not None:
+        bundle.write_text(text)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(bundle))
+    with pytest.raises(ConfigurationError, match="bundle.pem"):
+        look_up(Connection(**LONE), DYNAMODB, None)
+
+
+@pytest_asyncio.fixture
+async def as_aws(server, server_tls, monkeypatch):
+    """Return a function that opens a transport to the encrypted server as if that were AWS, with these authorities."""
+    await server.stop()
+    await server.start(server_tls)
+    monkeypatch.setattr("dynamap_async.transport.tls.is_aws_host", lambda name: True)
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def open_transport(authorities):
+            monkeypatch.setenv("AWS_CA_BUNDLE", str(authorities))
+            url = server.url.replace("127.0.0.1", "localhost")
+            transport = WireTransport(Connection(endpoint_url=url, **LONE))
+            await transport.open()
+            stack.push_async_callback(transport.close)
+            return transport
+
+        yield open_transport
+
+
+@pytest.mark.asyncio
+async def test_a_host_of_aws_that_others_vouch_for_is_trusted_all_the_same(
+    server, get_item, as_aws, certificate, tmp_path, monkeypatch
+):
+    loaded = []
+    monkeypatch.setattr(
+        "dynamap_async.transport.tls.tls_context", lambda given: loaded.append(given) or tls_context(given)
+    )
+    bundle = tmp_path / "bundle.pem"
+    bundle.write_text(contents() + certificate.read_text("utf-8"))
+    transport = await as_aws(bundle)
+    async with asyncio.TaskGroup() as group:
+        for _ in range(3):
+            group.create_task(transport.send(get_item))
+    assert await transport.send(get_item) == {}
+    assert len(server.requests) == 4
+    assert [type(each) for each in loaded].count(bytes) == 1
+    assert loaded[1:] == [str(bundle)]
+
+
+@pytest.mark.asyncio
+async def test_a_host_of_aws_that_nobody_vouches_for_is_not_trusted(server, get_item, as_aws):
+    transport = await as_aws(where())
+    for _ in range(2):
+        with pytest.raises(ConnectionFailedError, match="certificate.*AWS_CA_BUNDLE") as raised:
+            await transport.send(get_item)
+        assert (raised.value.outcome, raised.value.retryable) == (Outcome.NOT_SENT, False)
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("debug", [False, True], ids=["as usual", "debug"])

@@ -39,8 +39,8 @@ class ModelKeywords(ConfigDict, total=False):
     """Whether reads leave out items whose time to live has passed and that DynamoDB has not deleted yet; without it as
     in the base class."""
     distinct_from: DistinctFrom
-    """The model, or models, of the same table whose items never have a key that one of its own has, although their
-    templates could make it."""
+    """The model, or models, of the same table that could make the same keys: such a key is then of the model whose
+    template is more special, and where neither is, the promise that no program writes one."""
     schema_version: int | None
     """The version of the items that are written; older ones are upgraded when they are read, by the functions marked
     with ``upgrade``. An item without a version is of version 1."""

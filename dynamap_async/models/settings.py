@@ -52,7 +52,7 @@ class Settings(NamedTuple):
     """What the class statement says of the kind of its items in it: text, ``UNMARKED``, ``BY_KEYS``, or None for
     nothing."""
     distinct_from: tuple[type[Any], ...] = ()
-    """The models of the table whose items never have a key that one of its own has, as the class statement says."""
+    """The models of the table that could make the same keys, as the class statement says."""
     schema_version: int | None = None
     """The version of the items that are written; None for items without versions."""
     schema_attribute: str = "schema_version"

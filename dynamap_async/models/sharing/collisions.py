@@ -62,8 +62,13 @@ def _are_told_by_keys(one: Kinds, other: Kinds) -> bool:
 
 def _check_told(one: Kinds, other: Kinds) -> None:
     """Refuse two models whose keys do not tell them apart, or have them looked at together where that is not known."""
+    if one.kind is None or other.kind is None:
+        return
     overlap = _overlap(one, other)
-    if overlap is None or one.kind is None or other.kind is None:
+    if overlap is None:
+        limited = one.shapes.are_limited or other.shapes.are_limited
+        if limited and _overlap(one, other, unlimited=True) is not None:
+            one.table.tell_by_values(one.kind, other.kind)
         return
     if _are_declared_distinct(one.model, other.model):
         first = _preferred(one, other)
@@ -129,14 +134,21 @@ def _narrower(kinds: Kinds, example: dict[str, str]) -> str:
     return ""
 
 
-def _overlap(one: Kinds, other: Kinds) -> Overlap | None:
-    discriminator = one.table.discriminator
-    if not isinstance(discriminator, Prefix) or isinstance(one.kind, ByKeys) is isinstance(other.kind, ByKeys):
-        return overlap_of(one.shapes, other.shapes)
-    shapes, begun = (one.shapes, other.kind) if isinstance(one.kind, ByKeys) else (other.shapes, one.kind)
-    name = discriminator.attribute
-    names = [each.name for each in shapes.attributes if each.tag == "S"]
-    return overlap_of(shapes, prefix_shapes(names, name, str(begun))) if name in names else Overlap(None)
+def _overlap(one: Kinds, other: Kinds, *, unlimited: bool = False) -> Overlap | None:
+    """Return how the keys of two models may be the same; None where they cannot.
+
+    Args:
+        unlimited: whether fields are taken to allow all values.
+    """
+    discriminator, shapes = one.table.discriminator, [one.shapes, other.shapes]
+    if isinstance(discriminator, Prefix):
+        for place, kind in enumerate((one.kind, other.kind)):
+            if isinstance(kind, str):  # the other one is told by its keys
+                names = [each.name for each in shapes[1 - place].attributes if each.tag == "S"]
+                if discriminator.attribute not in names:
+                    return Overlap(None)
+                shapes[place] = prefix_shapes(names, discriminator.attribute, kind)
+    return overlap_of(*(each.unlimited for each in shapes)) if unlimited else overlap_of(*shapes)
 
 
 def _spelled(kinds: Kinds) -> str:

@@ -62,8 +62,8 @@ class AttributeShape:
 
     @property
     def is_prefix(self) -> bool:
-        """Whether every text that begins as all of them do is one of them."""
-        *before, last = self.shape.pieces
+        """Whether every text that begins as all of them do is one of them, whatever the fields allow."""
+        *before, last = self.shape.unlimited.pieces
         if self.tag == "N":
             return isinstance(last, PlainNumber)
         return last == ANY_TEXT.pieces[0] and all(isinstance(each, Places) and each.is_constant for each in before)
@@ -143,6 +143,11 @@ class KeyShapes:
         return not other.shared and all(
             each.name in mine and mine[each.name].shape.is_within(each.shape) for each in other.attributes
         )
+
+    @property
+    def are_limited(self) -> bool:
+        """Whether fields allow only some of the keys that the templates make."""
+        return any(each.shape.is_limited for each in self.attributes)
 
     @property
     def unlimited(self) -> KeyShapes:

@@ -133,6 +133,7 @@ class Table:
         self._models: dict[Kind, type[Any]] = {}
         self._doubts: dict[Kind, tuple[Kind, ...]] = {}
         self._rest: Kind | None = None
+        self._told_by_values: set[Kind] = set()
         self._losing: dict[Kind, tuple[Kind, ...]] = {}
         self._shapes: tuple[Shapes, Shapes] | None = None
         self._tells_by_keys = False
@@ -285,12 +286,24 @@ class Table:
         return isinstance(kind, ByKeys) and kind != self._rest
 
     def is_doubted(self, kind: Kind) -> bool:
-        """Return whether a kind may have a key in common with another one.
+        """Return whether what all keys of a kind have in common may be in those of another one, too.
 
         Args:
             kind: a kind of the table.
         """
-        return kind in self._doubts
+        if kind in self._doubts or kind in self._told_by_values:
+            return True
+        # Where nothing else tells an item of which a value is not allowed, it belongs to the rest.
+        has_rest = any(isinstance(each, Unmarked) for each in self._models)
+        return has_rest and isinstance(kind, ByKeys) and kind.shapes.are_limited
+
+    def tell_by_values(self, *kinds: Kind) -> None:
+        """Have kinds told by what their fields allow, because their templates could make one key.
+
+        Args:
+            kinds: the kinds.
+        """
+        self._told_by_values.update(kinds)
 
     def doubt(self, one: Kind, other: Kind) -> None:
         """Have two kinds of which it is not proved that they have no key in common looked at together.

@@ -197,6 +197,11 @@ class Shape:
         return self.pattern.fullmatch(text) is not None
 
     @property
+    def is_limited(self) -> bool:
+        """Whether fields allow only some of the texts."""
+        return any(isinstance(each, Limited) for each in self.pieces)
+
+    @property
     def unlimited(self) -> Shape:
         """The shape without what the fields allow."""
         return Shape(tuple(each.piece if isinstance(each, Limited) else each for each in self.pieces))

@@ -183,6 +183,20 @@ def test_an_item_with_a_value_that_its_field_does_not_allow_is_still_of_its_mode
         read(latest, item)
 
 
+@pytest.mark.parametrize("beside", [None, "a child", "the rest"])
+def test_what_fields_allow_costs_a_look_at_each_item_only_where_kinds_are_told_by_it(beside: str | None) -> None:
+    table = games()
+    fields = {"other": Annotated[str, Field(pattern="^[^#]+$")]}
+    order = keyed(table, "Order", "{id}", "ORDER#{other}", fields=fields)
+    keyed(table, "Note", "{id}", "NOTE#{other}", fields=fields)
+    if beside == "a child":
+        keyed(table, "Line", "{id}", "ORDER#{other}#L#{number}")
+    elif beside == "the rest":
+        keyed(table, "Rest", PartitionKey[str], SortKey[str], kind=UNMARKED)
+    reading = Query(order).where(order.pk == "a").reading(Context())
+    assert (reading.answer_filter is None) == (beside is None)
+
+
 def test_numbers_as_keys_are_told_by_what_fields_allow() -> None:
     table = games(types={"sk": "N"})
     latest = keyed(table, "Latest", "{id}", SortKey[Literal[0]])
@@ -202,6 +216,14 @@ def test_functions_of_a_field_may_change_its_values_so_that_its_pattern_tells_no
     keyed(table, "Upper", "{id}", "UP#{other}", fields={"other": Annotated[str, StringConstraints(to_upper=True)]})
     with pytest.raises(ModelDefinitionError, match="are told apart by their keys"):
         keyed(table, "Named", "{id}", "UP#A", fields={"other": str})
+
+
+def test_a_pattern_that_is_not_understood_is_asked_of_each_key() -> None:
+    table = games()
+    word = keyed(table, "Word", "{id}", "{other}", fields={"other": Annotated[str, Field(pattern="(?i)^[a-z]+$")]})
+    meta = keyed(table, "Meta", "{id}", "META#1")
+    items = [stored(word, other="Abc"), stored(meta)]
+    assert [type(each[0]) for each in map(read, (word, meta), items)] == [word, meta]
 
 
 def test_a_refusal_shows_what_makes_the_key_of_both_and_the_ways_out() -> None:

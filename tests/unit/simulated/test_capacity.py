@@ -125,6 +125,13 @@ def test_300_seconds_of_unused_capacity_can_be_spent_at_once(engine):
     assert engine.served(f"{number}" for number in count()) == (300 * 10, "TableWriteProvisionedThroughputExceeded")
 
 
+def test_no_more_is_saved_than_the_burst():
+    engine = Engine(Capacity(burst_seconds=3)).create()
+    engine.put("first")
+    engine.now += 1000.0
+    assert engine.served(f"{number}" for number in count()) == (3 * 10, "TableWriteProvisionedThroughputExceeded")
+
+
 def test_a_table_that_has_nothing_saved_gives_its_rate(spent):
     for _ in range(3):
         spent.now += 1.0
@@ -242,6 +249,21 @@ def test_what_cannot_be_split_stays_hot(how, wanted):
     assert hot(engine, wanted, 60) == [10] * 60
 
 
+def test_a_key_that_is_asked_for_most_leaves_the_others_to_another_partition():
+    engine = Engine(Capacity(partitions=1, partition_write_units=10, split_seconds=20)).create(sort=True, write=30)
+    served = hot(engine, [*[("hot", "1")] * 30, *[("hot", "2")] * 10], 30)
+    assert served[0] == 10
+    assert served[-1] == 20
+
+
+def test_a_partition_that_refuses_now_and_then_is_not_hot():
+    engine = Engine(Capacity(partitions=1, partition_write_units=10, split_seconds=20)).create(sort=True, write=10)
+    wanted = [("hot", f"{number:02}") for number in range(40)]
+    for _ in range(10):
+        engine.now += 14.0
+        assert hot(engine, wanted, 1) == [10]
+
+
 def test_a_table_may_never_split():
     capacity = Capacity(partitions=1, partition_write_units=10, split_seconds=None)
     engine = Engine(capacity).create(sort=True, write=10)
@@ -309,6 +331,13 @@ def test_a_failed_condition_takes_units_too_of_the_larger_item_and_not_of_the_in
     assert [each.index for each in refusals] == [None]
 
 
+def test_a_condition_that_fails_is_told_where_the_update_would_not_have_fitted(engine):
+    update = {"UpdateExpression": "SET a.b = :v", "ExpressionAttributeValues": {":v": {"S": "x"}}}
+    condition = {"ConditionExpression": "attribute_exists(id)"}
+    answer = engine.refused("UpdateItem", TableName="things", Key={"id": {"S": "a"}}, **update, **condition)
+    assert code(answer) == "ConditionalCheckFailedException"
+
+
 def test_an_item_larger_than_a_second_of_the_table_leaves_a_debt(spent):
     spent.now += 1.0
     assert spent.put("load-1", text={"S": "x" * 50_000})[0] == 200
@@ -355,6 +384,15 @@ def test_a_transaction_whose_condition_fails_takes_what_it_takes_of_the_table(en
     assert reason(engine.put("load-1")[1]) == "TableWriteProvisionedThroughputExceeded"
 
 
+def test_a_transaction_whose_condition_fails_takes_nothing_of_the_indexes():
+    engine = Engine(Capacity(burst_seconds=1)).create(write=100, index=1)
+    actions = puts(4, city={"S": "London"})
+    actions[0]["Put"]["ConditionExpression"] = "attribute_exists(id)"
+    answer = engine.refused("TransactWriteItems", TransactItems=actions)
+    assert answer["CancellationReasons"][0]["Code"] == "ConditionalCheckFailed"
+    assert engine.put("own", city={"S": "London"})[0] == 200
+
+
 def test_a_transaction_on_an_on_demand_table_says_throttling_error():
     engine = Engine(Capacity(units=1, burst_seconds=1)).create(on_demand=True)
     answer = engine.refused("TransactWriteItems", TransactItems=puts(2))
@@ -390,6 +428,33 @@ def test_statements_are_refused_as_the_operations_that_they_stand_for(spent):
         assert [each["Code"] for each in answer["CancellationReasons"]] == ["ProvisionedThroughputExceeded"]
 
 
+@pytest.mark.parametrize(
+    ("statement", "units"),
+    [
+        ("DELETE FROM things WHERE id = 'b'", 1),
+        ("DELETE FROM things WHERE id = 'a' AND note = 'none'", 3),
+        ("INSERT INTO things VALUE {'id': 'a'}", 3),
+    ],
+    ids=["nothing there", "condition", "there already"],
+)
+def test_a_statement_in_vain_takes_units_too(engine, statement, units):
+    engine.put("a", text={"S": "x" * 2500})
+    engine.spend()
+    engine.now += (units + 0.5) / 10
+    engine.asked("ExecuteStatement", Statement=statement)
+    assert engine.put("c")[0] == 400
+
+
+def test_a_statement_that_reads_a_page_leaves_a_debt(engine):
+    engine.put("large", text={"S": "x" * 100_000})
+    engine.spend()
+    engine.now += 0.1
+    body = {"Statement": "SELECT * FROM things", "ConsistentRead": True}
+    engine.done("ExecuteStatement", **body)  # 25 units, of 1
+    engine.now += 2.3
+    assert reason(engine.refused("ExecuteStatement", **body)) == "TableReadProvisionedThroughputExceeded"
+
+
 def test_a_changed_limit_holds_at_once(spent):
     units = {"ReadCapacityUnits": 10, "WriteCapacityUnits": 20}
     spent.done("UpdateTable", TableName="things", ProvisionedThroughput=units)
@@ -402,6 +467,7 @@ def test_a_changed_limit_holds_at_once(spent):
 
 
 def test_a_lower_limit_keeps_what_is_saved_as_far_as_it_allows(engine):
+    engine.put("first")
     units = {"ReadCapacityUnits": 10, "WriteCapacityUnits": 1}
     engine.done("UpdateTable", TableName="things", ProvisionedThroughput=units)
     assert engine.served(names(400)) == (300, "TableWriteProvisionedThroughputExceeded")

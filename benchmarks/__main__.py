@@ -13,6 +13,7 @@ _COMMANDS = {
     "growth": "growth.command",
     "web": "web.command",
     "compare": "compare.command",
+    "engine": "engine",
     "publish": "publication",
     # What these start:
     "worker": "worker",

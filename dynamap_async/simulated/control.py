@@ -235,6 +235,15 @@ def add_index(table: Table, given: dict[str, Any], definitions: dict[str, str], 
     if name in table.indexes:
         raise invalid_value(f"Duplicate index name: {name}")
     hashes, ranges = _parts(given["KeySchema"], definitions, most=INDEX_PARTITION_ATTRIBUTES if is_global else 1)
+    for part in given["KeySchema"]:
+        key = part["AttributeName"]
+        for vectors in table.vectors.values():
+            if vectors.attribute == key:
+                raise invalid_value(
+                    "Attributes cannot be redefined. Please check that your attribute has the same type as previously "
+                    f"defined. Existing schema: VectorIndexSchema:[VectorAttribute: key{{{key}:L:{vectors.dimensions}}}"
+                    f"] New schema: Schema:[SchemaElement: key{{{key}:{definitions[key]}:{part['KeyType']}}}]"
+                )
     if not is_global:
         if hashes != table.hash:
             raise invalid_value(

@@ -162,7 +162,9 @@ def readable(indexes: Mapping[str, AnyIndex], name: str) -> AnyIndex:
     if index is None or index.status == "DELETING":
         raise invalid(f"The table does not have the specified index: {name}")
     if not is_ready(index):
-        raise invalid(f"Cannot read from backfilling global secondary index: {name}")
+        reading = "search" if isinstance(index, VectorIndex) else "read from"
+        kind = "vector" if isinstance(index, VectorIndex) else "global secondary"
+        raise invalid(f"Cannot {reading} backfilling {kind} index: {name}")
     return index
 
 

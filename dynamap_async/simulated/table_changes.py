@@ -181,7 +181,7 @@ def _create_index(
     for one in given:
         if known.setdefault(one["AttributeName"], one) != one:
             raise invalid_value(f"Attribute {one['AttributeName']} is defined with another type already")
-    if name in (table.vectors if vector else table.indexes):
+    if name in table.indexes or name in table.vectors:
         raise invalid("Attempting to create an index which already exists" + ("" if vector else f": {name}"))
     if not vector:
         if sum(index.is_global for index in table.indexes.values()) >= GLOBAL_INDEXES:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynamap_async.simulated import SimulatedDynamoDB
+from dynamap_async.simulated import Durations, SimulatedDynamoDB
 
 WRONG = "One or more parameter values were invalid"
 SCHEMA = [
@@ -396,6 +396,25 @@ def test_a_change_that_cannot_be_is_refused(refused, service, asked, code, messa
     assert refused(service, "UpdateTable", TableName="things", **asked) == (code, message)
 
 
+def global_index(name, key):
+    types = [{"AttributeName": each, "AttributeType": "S"} for each in ("tenant", key)]
+    parts = [{"AttributeName": "tenant", "KeyType": "HASH"}, {"AttributeName": key, "KeyType": "RANGE"}]
+    made = {"IndexName": name, "KeySchema": parts, "Projection": {"ProjectionType": "ALL"}}
+    return {"AttributeDefinitions": types, "GlobalSecondaryIndexUpdates": [{"Create": made}]}
+
+
+def test_another_index_can_have_neither_its_name_nor_the_vector_as_a_key(refused, service):
+    taken = refused(service, "UpdateTable", TableName="things", **global_index("near", "lang"))
+    assert taken == ("ValidationException", "Attempting to create an index which already exists: near")
+    code, text = refused(service, "UpdateTable", TableName="things", **global_index("other", "e"))
+    assert code == "ValidationException"
+    assert text == (
+        f"{WRONG}: Attributes cannot be redefined. Please check that your attribute has the same type as previously "
+        "defined. Existing schema: VectorIndexSchema:[VectorAttribute: key{e:L:2}] "
+        "New schema: Schema:[SchemaElement: key{e:S:RANGE}]"
+    )
+
+
 BAD_ITEMS = [
     (item("x", 1, 0, 0), "Invalid size for parameter e, Expected: 2, Actual: 3"),
     (item("x", 1, tenant=None), "Invalid size for parameter e, Expected: 2, Actual: 1"),
@@ -605,3 +624,24 @@ def test_a_vector_comes_back_as_the_same_32_bit_floats(values):
         digits = len(text.replace(".", "").strip("-0"))
         shorter = array("f", [float(f"{value:.{max(digits - 1, 1)}g}")])[0]
         assert digits < 2 or shorter != value or abs(value) < 1.2e-38  # where they have fewer than 24 bits
+
+
+def test_an_index_that_is_being_built_cannot_be_searched(call, refused):
+    now = [1000.0]
+    service = SimulatedDynamoDB(lambda: now[0])
+    service.take_time(Durations(create_table=0, allocate_index=10, backfill=20, lag=0).draw, 1)
+    call(service, "CreateTable", **table(types={"pk": "S"}, VectorIndexes=None))
+    call(service, "PutItem", TableName="things", Item=item("a", 1, 0))
+    made = {"AttributeDefinitions": table(index())["AttributeDefinitions"], "VectorIndexUpdates": [{"Create": index()}]}
+    call(service, "UpdateTable", TableName="things", **made)
+    seen = []
+    for _ in range(3):
+        [found] = call(service, "DescribeTable", TableName="things")["Table"]["VectorIndexes"]
+        seen.append((found["IndexStatus"], found.get("Backfilling", False)))
+        if seen[-1] != ("ACTIVE", False):
+            assert (
+                refused(service, "SearchVectors", **searched(1, 0))[1] == "Cannot search backfilling vector index: near"
+            )
+        now[0] += 15
+    assert seen == [("CREATING", False), ("CREATING", True), ("ACTIVE", False)]
+    assert len(call(service, "SearchVectors", **searched(1, 0))["SearchResults"]) == 1

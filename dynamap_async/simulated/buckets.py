@@ -26,11 +26,6 @@ SOURCE = Structure({"S3BucketOwner": OWNER, "S3Bucket!": BUCKET, "S3KeyPrefix": 
 class Buckets(Protocol):
     """The buckets that a service can reach."""
 
-    @property
-    def seconds(self) -> float:
-        """How long an export, an import or a bulk put takes."""
-        ...
-
     def has(self, bucket: str) -> bool:
         """Return whether there is such a bucket."""
         ...

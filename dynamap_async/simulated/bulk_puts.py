@@ -107,7 +107,8 @@ class _BulkPut:
     def run(self, job: Job, share: float) -> str | None:
         """Write the items for which it is time, and the reports at the end."""
         records = self._read()
-        if self._service.store.tables.get(self._table.name) is not self._table:
+        table = self._service.store.tables.get(self._table.name)
+        if table is not self._table or table.status == "DELETING":
             raise Failed("ResourceNotFoundException", f"Requested resource not found: Table: {self._table.name}")
         until = int(len(records) * share)
         for key, number_, line in records[self._done : until]:
@@ -238,8 +239,12 @@ def start_bulk_put_items(service: Service, body: dict[str, Any]) -> dict[str, An
     if (output.get("S3SseAlgorithm") == "KMS") is not ("S3SseKmsKeyId" in output):
         raise invalid("S3SseKmsKeyId must be specified if S3SseAlgorithm is KMS, and only then")
     table = service.described(body["TableName"])
-    if any(index.status != "ACTIVE" for index in table.indexes.values()):
-        raise Refused("ResourceInUseException", f"An index of the table is being created: {table.name}")
+    if table.status not in {"ACTIVE", "UPDATING"} or any(
+        index.status in {"CREATING", "ALLOCATING", "BACKFILLING"} for index in table.all_indexes
+    ):
+        raise Refused(
+            "ResourceInUseException", f"The table, or an index of it, is being created or deleted: {table.name}"
+        )
     table_arn = service.arn(table.name)
     if any(job.ended is None and job.table_arn == table_arn for job in service.jobs.of("bulk")):
         raise Refused("LimitExceededException", f"A bulk operation on the table is in progress: {table.name}")
@@ -248,7 +253,8 @@ def start_bulk_put_items(service: Service, body: dict[str, Any]) -> dict[str, An
     arn = f"arn:aws:dynamodb:{service.region}:000000000000:bulk-operation/{name}"
     root = joined(output.get("S3KeyPrefix"), "AWSDynamoDB", name)
     run = _BulkPut(service, buckets, body, table, root).run
-    job = Job("bulk", arn, table_arn, body.get("ClientToken"), body, now, now + buckets.seconds, run)
+    ends = now + service.states.seconds("bulk_put", table.name)
+    job = Job("bulk", arn, table_arn, body.get("ClientToken"), body, now, ends, run)
     job.keep(
         TableDetails=[{"TableName": table.name, "TableId": table.settings["TableId"]}],
         InputS3Configuration={"InputCompressionType": "NONE", **body["InputS3Configuration"]},

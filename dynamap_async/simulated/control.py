@@ -100,8 +100,14 @@ _NO_UNITS = "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified w
 _BOTH_UNITS = "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
 
 
-def create_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
-    """Carry out CreateTable."""
+def create_table(service: Service, body: dict[str, Any], *, kind: str = "create_table") -> dict[str, Any]:
+    """Carry out CreateTable.
+
+    Args:
+        service: the service.
+        body: the request.
+        kind: the duration that it takes.
+    """
     name = required(body, "TableName")
     refuse_units(body, body.get("BillingMode", "PROVISIONED"), body.get("GlobalSecondaryIndexes") or ())
     if body.get("VectorIndexes") == []:
@@ -111,7 +117,7 @@ def create_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
         raise Refused("ResourceInUseException", f"Table already exists: {name}")
     service.states.refuse_many()
     fill_settings(service, table, body)
-    service.states.create("create_table", table)
+    service.states.create(kind, table)
     if (stream := body.get("StreamSpecification")) and stream["StreamEnabled"]:
         service.streams.open(table, required(stream, "StreamViewType"))
     return {"TableDescription": description(service, table)}

@@ -42,6 +42,12 @@ class Durations:
     """From a restore until its table is ACTIVE."""
     attachment: Duration = (5.0, 60.0)
     """How long a Kinesis stream, or Contributor Insights, is ENABLING or DISABLING."""
+    export: Duration = (300.0, 900.0)
+    """How long an export is IN_PROGRESS."""
+    import_table: Duration = (120.0, 900.0)
+    """From ImportTable until the table is ACTIVE, and has its items."""
+    bulk_put: Duration = (60.0, 900.0)
+    """How long a bulk put writes its items."""
     lag: Duration = (0.1, 1.5)
     """For how long after a change descriptions show what was before: a new table is not found."""
 

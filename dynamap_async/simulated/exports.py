@@ -31,6 +31,7 @@ from dynamap_async.simulated.errors import Refused, invalid
 from dynamap_async.simulated.jobs import Job
 from dynamap_async.simulated.keys import key_of
 from dynamap_async.simulated.reads import selection
+from dynamap_async.simulated.settings import recoverable, restorable
 from dynamap_async.simulated.shapes import ATTRIBUTES, EXPRESSION, NAMES
 from dynamap_async.simulated.store import HASHES, Entry, Position, Table
 
@@ -97,13 +98,13 @@ class _Export:
         self._folder = f"{root}/{self.name}"
         self.manifest = f"{self._folder}/manifest-summary.json"
         self.kind = body.get("ExportType", "FULL_EXPORT")
-        begin = max(table.settings["RecoverySince"], now - table.settings["RecoveryDays"] * 86_400)
+        begin, end = restorable(service, table)
         if self.kind == "INCREMENTAL_EXPORT":
             self._data = f"{root}/data"
-            self._take_changes(body, table, begin, now)
+            self._take_changes(body, table, begin, end)
         else:
             self._data = f"{self._folder}/data"
-            self._take_all(body, table, begin, now)
+            self._take_all(body, table, begin, end)
         self.items = sum(map(len, self._files))
         self.bytes = table.bytes
         self._summary |= {
@@ -119,25 +120,25 @@ class _Export:
             "outputFormat": "DYNAMODB_JSON",
         }
 
-    def _take_all(self, body: dict[str, Any], table: Table, begin: float, now: float) -> None:
+    def _take_all(self, body: dict[str, Any], table: Table, begin: float, end: float) -> None:
         if body.get("IncrementalExportSpecification") is not None:
             raise invalid("IncrementalExportSpecification is only supported for INCREMENTAL_EXPORT")
-        at, chosen = body.get("ExportTime", now), body.get("FilterSpecification")
-        if not begin <= at <= now:
+        at, chosen = body.get("ExportTime", end), body.get("FilterSpecification")
+        if not begin <= at <= end:
             raise _outside()
         self._files = _items(table, at, chosen)
         self._summary: dict[str, Any] = {"version": "2020-06-30", "exportTime": _written(at)}
         self.details: dict[str, Any] = {"ExportTime": at, "FilterSpecification": chosen}
 
-    def _take_changes(self, body: dict[str, Any], table: Table, begin: float, now: float) -> None:
+    def _take_changes(self, body: dict[str, Any], table: Table, begin: float, end: float) -> None:
         asked: dict[str, Any] = body.get("IncrementalExportSpecification") or {}
         since = asked.get("ExportFromTime")
         if since is None:
             raise invalid("IncrementalExportSpecification with ExportFromTime is required for INCREMENTAL_EXPORT")
         if body.get("ExportTime") is not None or body.get("FilterSpecification") is not None:
             raise invalid("ExportTime and FilterSpecification are not supported for INCREMENTAL_EXPORT")
-        until, view = asked.get("ExportToTime", now), asked.get("ExportViewType", "NEW_AND_OLD_IMAGES")
-        if since < begin or until > now:
+        until, view = asked.get("ExportToTime", end), asked.get("ExportViewType", "NEW_AND_OLD_IMAGES")
+        if since < begin or until > end:
             raise _outside()
         if not _SHORTEST <= until - since <= _LONGEST:
             raise invalid("ExportToTime must be at least 15 minutes and at most 24 hours after ExportFromTime")
@@ -188,11 +189,12 @@ def export_table_to_point_in_time(service: Service, body: dict[str, Any]) -> dic
     conflict = Refused("ExportConflictException", "The client token was used with other parameters")
     if (job := service.jobs.repeated("export", body, now, conflict)) is not None:
         return {"ExportDescription": _description(job)}
-    table = _recoverable(service, body["TableArn"])
+    table = recoverable(service, body["TableArn"])
     export = _Export(service, buckets, body, table, now)
     table_arn = service.arn(table.name)
     arn = f"{table_arn}/export/{export.name}"
-    job = Job("export", arn, table_arn, body.get("ClientToken"), body, now, now + buckets.seconds, export.run)
+    ends = now + service.states.seconds("export", table.name)
+    job = Job("export", arn, table_arn, body.get("ClientToken"), body, now, ends, export.run)
     job.keep(
         TableId=table.settings["TableId"],
         S3Bucket=body["S3Bucket"],
@@ -209,19 +211,6 @@ def export_table_to_point_in_time(service: Service, body: dict[str, Any]) -> dic
     )
     service.jobs.start(job, service.store.journal.note)
     return {"ExportDescription": _description(job)}
-
-
-def _recoverable(service: Service, arn: str) -> Table:
-    try:
-        table = service.table(arn)
-    except Refused:
-        raise Refused("TableNotFoundException", f"Table not found: {arn}") from None
-    if "RecoveryDays" not in table.settings:
-        raise Refused(
-            "PointInTimeRecoveryUnavailableException",
-            f"Point in time recovery is not enabled for table '{table.name}'",
-        )
-    return table
 
 
 def _outside() -> Refused:

@@ -6,10 +6,9 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/S3DataI
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import StringIO
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from dynamap_async.limits import ITEM_SIZE_BYTES
 from dynamap_async.simulated import wire
@@ -26,11 +25,10 @@ from dynamap_async.simulated.buckets import (
     source_keys,
 )
 from dynamap_async.simulated.constraints import Structure, choice, listing, number, text
-from dynamap_async.simulated.control import CREATE_TABLE, create_table, new_table
+from dynamap_async.simulated.control import CREATE_TABLE, create_table
 from dynamap_async.simulated.errors import Refused, invalid
 from dynamap_async.simulated.jobs import Failed, Job
 from dynamap_async.simulated.keys import admit_index_keys, position_of_item
-from dynamap_async.simulated.service import required
 from dynamap_async.simulated.shapes import ATTRIBUTES
 from dynamap_async.simulated.store import Table
 from dynamap_async.simulated.values import Item, admit_item
@@ -84,29 +82,37 @@ class _Import:
         service: the service.
         buckets: its buckets.
         body: the request.
+        table: the new table.
+        decompress: reads its objects.
     """
 
-    def __init__(self, service: Service, buckets: Buckets, body: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        service: Service,
+        buckets: Buckets,
+        body: dict[str, Any],
+        table: Table,
+        decompress: Callable[[bytes], bytes],
+    ) -> None:
         self._service = service
         self._buckets = buckets
         self._body = body
-        self._decompress = decompressor(body.get("InputCompressionType", "NONE"))
-        self.table_id = str(uuid4())
+        self._decompress = decompress
+        self._table = table
 
     def run(self, job: Job, share: float) -> None:
-        """Make the table, with its items, when its time has passed."""
-        source = self._body["S3BucketSource"]
+        """Give the table its items when its time has passed."""
+        source, table, store = self._body["S3BucketSource"], self._table, self._service.store
         bucket: str = source["S3Bucket"]
-        keys = source_keys(self._buckets, bucket, source.get("S3KeyPrefix", ""))
+        if store.tables.get(table.name) is not table:
+            raise Failed("ResourceNotFoundException", f"Requested resource not found: Table: {table.name}")
+        try:
+            keys = source_keys(self._buckets, bucket, source.get("S3KeyPrefix", ""))
+        except Failed:
+            store.drop(table.name)
+            raise
         if share < 1:
             return
-        creation = self._body["TableCreationParameters"]
-        try:
-            create_table(self._service, creation)
-        except Refused as refused:
-            raise Failed(refused.code, refused.message) from None
-        table = self._service.store.tables[creation["TableName"]]
-        table.settings["TableId"] = self.table_id
         size = processed = imported = 0
         for key in keys:
             try:
@@ -128,7 +134,7 @@ class _Import:
 
 
 def import_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
-    """Carry out ImportTable. The table appears, with its items, when the import is done."""
+    """Carry out ImportTable. The table has its items when it is ACTIVE."""
     buckets, now = reachable(service.buckets), service.clock()
     refuse_ion(body["InputFormat"])
     conflict = Refused("ImportConflictException", "The client token was used with other parameters")
@@ -137,16 +143,16 @@ def import_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     if body["InputFormat"] != "CSV" and body.get("InputFormatOptions") is not None:
         raise invalid("InputFormatOptions is only supported for the input format CSV")
     creation = body["TableCreationParameters"]
-    table_arn = service.arn(required(creation, "TableName"))
-    if creation["TableName"] in service.store.tables or table_arn in _being_imported(service):
-        raise Refused("ResourceInUseException", f"Table already exists: {creation['TableName']}")
-    new_table(creation)
+    decompress = decompressor(body.get("InputCompressionType", "NONE"))
+    create_table(service, creation, kind="import_table")
+    table = service.store.tables[creation["TableName"]]
+    table_arn = service.arn(table.name)
     chance = service.random(f"import/{now}/{len(service.jobs.of('import'))}")
     arn = f"{table_arn}/import/{int(now * 1000):014}-{chance.randrange(16**8):08x}"
-    imported = _Import(service, buckets, body)
-    job = Job("import", arn, table_arn, body.get("ClientToken"), body, now, now + buckets.seconds, imported.run)
+    run = _Import(service, buckets, body, table, decompress).run
+    job = Job("import", arn, table_arn, body.get("ClientToken"), body, now, service.states.until(table), run)
     job.keep(
-        TableId=imported.table_id,
+        TableId=table.settings["TableId"],
         CloudWatchLogGroupArn=f"arn:aws:logs:{service.region}:000000000000:log-group:/aws-dynamodb/imports:*",
         ErrorCount=0,
         ProcessedSizeBytes=0,
@@ -160,10 +166,6 @@ def import_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     )
     service.jobs.start(job, service.store.journal.note)
     return {"ImportTableDescription": _description(job)}
-
-
-def _being_imported(service: Service) -> set[str]:
-    return {job.table_arn for job in service.jobs.of("import") if job.ended is None}
 
 
 def _items(body: dict[str, Any], table: Table, found: bytes) -> Iterator[Item | None]:

@@ -207,7 +207,7 @@ def _recovery(service: Service, table: Table) -> dict[str, Any]:
     days = table.settings.get("RecoveryDays")
     found: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED" if days is None else "ENABLED"}
     if days is not None:
-        earliest, latest = _restorable(service, table)
+        earliest, latest = restorable(service, table)
         found["RecoveryPeriodInDays"] = days
         found["EarliestRestorableDateTime"] = earliest
         found["LatestRestorableDateTime"] = latest
@@ -216,7 +216,19 @@ def _recovery(service: Service, table: Table) -> dict[str, Any]:
     }
 
 
-def _restorable(service: Service, table: Table) -> tuple[float, float]:
+def recoverable(service: Service, name: str) -> Table:
+    """Return a table that can be recovered to a moment.
+
+    Raises:
+        Refused: there is none, or it cannot.
+    """
+    table = _or_table_not_found(service, name)
+    if "RecoveryDays" not in table.settings:
+        raise Refused("PointInTimeRecoveryUnavailableException", "Point in time recovery is not enabled for table")
+    return table
+
+
+def restorable(service: Service, table: Table) -> tuple[float, float]:
     """Return the earliest and the latest moment to which a table can be restored.
 
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/PointInTimeRecovery_Howitworks.html
@@ -274,8 +286,8 @@ def create_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     return {"BackupDetails": {**details, "BackupStatus": "CREATING"}}
 
 
-def _copied(table: Table) -> tuple[dict[str, Any], list[bytes]]:
-    """Return what a table is made anew of: its settings, and the JSON of its items."""
+def _copied(table: Table, at: float | None = None) -> tuple[dict[str, Any], list[bytes]]:
+    """Return what a table is made anew of: its settings, and the JSON of its items, now or at a moment before."""
     settings = deepcopy(
         {
             name: table.settings[name]
@@ -286,7 +298,7 @@ def _copied(table: Table) -> tuple[dict[str, Any], list[bytes]]:
     for name in ("OnDemandThroughput", "SSESpecification", "TableClass"):
         if name in table.settings:
             settings[name] = deepcopy(table.settings[name])
-    return settings, [entry.text for entry in table.entries.values()]
+    return settings, [entry.text for entry in (table.entries if at is None else table.entries_at(at)).values()]
 
 
 def _backup(service: Service, arn: str) -> Any:
@@ -418,25 +430,25 @@ def restore_table_from_backup(service: Service, body: dict[str, Any]) -> dict[st
 
 
 def restore_table_to_point_in_time(service: Service, body: dict[str, Any]) -> dict[str, Any]:
-    """Carry out RestoreTableToPointInTime. The table is restored as it is now: its history is not kept."""
+    """Carry out RestoreTableToPointInTime."""
     name = body.get("SourceTableName") or body.get("SourceTableArn")
     if name is None:
         raise invalid_value("SourceTableName or SourceTableArn must be specified")
-    table = _or_table_not_found(service, name)
+    _or_table_not_found(service, name)
     _refuse_taken(service, body["TargetTableName"])
-    if "RecoveryDays" not in table.settings:
-        raise Refused("PointInTimeRecoveryUnavailableException", "Point in time recovery is not enabled for table")
+    table = recoverable(service, name)
     at = body.get("RestoreDateTime")
     if (at is None) is (not body.get("UseLatestRestorableTime")):
         raise invalid_value("Exactly one of RestoreDateTime and UseLatestRestorableTime must be specified")
-    earliest, latest = _restorable(service, table)
+    earliest, latest = restorable(service, table)
     if at is not None and not earliest <= at <= latest:
         raise Refused(
             "InvalidRestoreTimeException",
             "RestoreDateTime is not between EarliestRestorableDateTime and LatestRestorableDateTime: " + table.name,
         )
-    summary = {"SourceTableArn": service.arn(table.name), "RestoreDateTime": at or latest}
-    return _restore(service, body, _copied(table), summary)
+    moment = latest if at is None else at
+    summary = {"SourceTableArn": service.arn(table.name), "RestoreDateTime": moment}
+    return _restore(service, body, _copied(table, moment), summary)
 
 
 def put_resource_policy(service: Service, body: dict[str, Any]) -> dict[str, Any]:

@@ -128,6 +128,10 @@ class States:
         heappush(self._due, (self._now + seconds, next(self._numbers), table, happen))
         return seconds
 
+    def until(self, table: Table) -> float:
+        """Return when the last thing happens that is due on a table; the time now if there is none."""
+        return max((at for at, _number, of, _happen in self._due if of is table), default=self._clock())
+
     def seconds(self, kind: str, table: str) -> float:
         """Draw how long something takes."""
         if self._draw is None:

@@ -6,7 +6,6 @@ made of it are in ``dynamap_async.pytest_plugin``, which pytest finds by itself.
 """
 
 from dynamap_async.simulated import Capacity, Durations, Refusal, StreamCalls, StreamShards, Transition
-from dynamap_async.testing.buckets import Buckets
 from dynamap_async.testing.choice import find_engine
 from dynamap_async.testing.clock import FrozenClock
 from dynamap_async.testing.engine import Engine
@@ -18,7 +17,6 @@ from dynamap_async.testing.seeding import read_items, seed
 from dynamap_async.testing.virtual_clock import VirtualClockLoop
 
 __all__ = [
-    "Buckets",
     "Capacity",
     "Durations",
     "Engine",

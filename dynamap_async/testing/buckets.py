@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 from dynamap_async.errors import ConfigurationError
 
@@ -15,30 +14,17 @@ class Buckets:
 
     Args:
         folders: name of a bucket -> its folder, which is made if it is not there.
-        seconds: how long an export, an import or a bulk put takes, as the engine's clock says it.
 
     Raises:
-        ConfigurationError: what is given are no folders, or no seconds.
-
-    Example:
-        >>> buckets = Buckets({"backup": "/tmp/backup"}, seconds=60)
+        ConfigurationError: what is given are no folders.
     """
 
-    def __init__(self, folders: Mapping[str, str | os.PathLike[str]], *, seconds: float = 0.0) -> None:
-        """Describe the buckets.
-
-        Args:
-            folders: name -> folder.
-            seconds: 0 or more.
-        """
+    def __init__(self, folders: Mapping[str, str | os.PathLike[str]]) -> None:
         if not isinstance(folders, Mapping):
             raise ConfigurationError(f"{folders!r} names no buckets; write {{'backup': 'folder'}}")
         for name, folder in folders.items():
             if not isinstance(folder, str | os.PathLike) or not os.fspath(folder):
                 raise ConfigurationError(f"the bucket {name!r} has no folder: {folder!r}; write {{{name!r}: 'folder'}}")
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < float("inf"):
-            raise ConfigurationError(f"seconds={seconds!r} is not a number of seconds, 0 or more")
-        self.seconds: Final = float(seconds)
         self._folders = {name: Path(folder) for name, folder in folders.items()}
 
     def has(self, bucket: str) -> bool:

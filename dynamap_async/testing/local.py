@@ -151,7 +151,7 @@ class LocalEngine(Engine):
         streams: StreamShards | None = None,
         lag: float | None = None,
         expire: bool | float = False,
-        buckets: Buckets | Mapping[str, str | os.PathLike[str]] | None = None,
+        buckets: Mapping[str, str | os.PathLike[str]] | None = None,
         capacity: Capacity | None = None,
         durations: Durations | None = None,
     ) -> None:
@@ -166,7 +166,7 @@ class LocalEngine(Engine):
             streams: how streams are cut into shards.
             lag: seconds, 0 or more.
             expire: True or False, or seconds.
-            buckets: name of a bucket -> folder, or ``Buckets``.
+            buckets: name of a bucket -> folder.
             capacity: what tables and indexes have, such as ``Capacity()``.
             durations: how long each change takes.
         """
@@ -189,7 +189,7 @@ class LocalEngine(Engine):
         self._data: Final = None if data is None else DataFile(data)
         self._lag: Final = None if lag is None else _seconds("lag", lag, "lag=0.2")
         self._expire: Final = _expiry(expire)
-        self._buckets: Final = buckets if buckets is None or isinstance(buckets, Buckets) else Buckets(buckets)
+        self._buckets: Final = None if buckets is None else Buckets(buckets)
         self._service: SimulatedDynamoDB | None = None
         self._server: Server | None = None
 

@@ -9,7 +9,7 @@ import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, TimeToLive
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.testing import Buckets, FrozenClock, LocalEngine
+from dynamap_async.testing import FrozenClock, LocalEngine
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -99,8 +99,3 @@ def test_a_table_is_exported_to_a_folder_and_imported_from_it(tmp_path):
 def test_a_setting_that_makes_no_sense_is_refused_with_the_remedy(setting, remedy):
     with pytest.raises(ConfigurationError, match=re.escape(remedy)):
         LocalEngine(**setting)
-
-
-def test_buckets_take_a_time_that_is_one():
-    with pytest.raises(ConfigurationError, match="seconds=-1 is not a number of seconds"):
-        Buckets({}, seconds=-1)

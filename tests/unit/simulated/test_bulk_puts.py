@@ -6,7 +6,7 @@ import json
 import pytest
 
 from dynamap_async.simulated import SimulatedDynamoDB
-from dynamap_async.testing import Buckets
+from dynamap_async.testing.buckets import Buckets
 
 TABLE = {
     "TableName": "notes",
@@ -57,8 +57,10 @@ def service(call, clock, folder):
 
 
 def made(call, clock, folder, seconds=0):
-    buckets = Buckets({"lake": folder / "lake", "out": folder / "out"}, seconds=seconds)
+    buckets = Buckets({"lake": folder / "lake", "out": folder / "out"})
     service = SimulatedDynamoDB(clock, buckets=buckets)
+    if seconds:
+        service.take_time(lambda kind, number, random: seconds if kind == "bulk_put" else 0.0, 7)
     call(service, "CreateTable", **TABLE)
     return service
 
@@ -213,6 +215,24 @@ def test_a_table_that_is_deleted_fails_the_operation(call, clock, folder):
     description = described(call, service, arn)
     assert (description["BulkOperationStatus"], description["FailureCode"]) == ("FAILED", "ResourceNotFoundException")
     assert names(service) == []
+
+
+def test_an_index_that_is_being_made_has_to_be_ready_first(call, service, clock, folder, refused):
+    service.take_time(lambda kind, number, random: 60.0 if kind == "backfill" else 0.0, 7)
+    created = {
+        "IndexName": "later",
+        "KeySchema": [{"AttributeName": "c", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    changes = {
+        "AttributeDefinitions": TABLE["AttributeDefinitions"],
+        "GlobalSecondaryIndexUpdates": [{"Create": created}],
+    }
+    call(service, "UpdateTable", TableName="notes", **changes)
+    put(folder, record("a"))
+    assert refused(service, "StartBulkPutItems", **START)[0] == "ResourceInUseException"
+    clock.now += 60
+    call(service, "StartBulkPutItems", **START)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hashlib import md5
 import pytest
 
 from dynamap_async.simulated import SimulatedDynamoDB
-from dynamap_async.testing import Buckets
+from dynamap_async.testing.buckets import Buckets
 
 TABLE = {
     "TableName": "notes",
@@ -143,6 +143,19 @@ def test_what_is_undone_by_a_snapshot_was_never_there(service, write, exported, 
     assert items(folder, exported(**TO, ExportTime=clock.now - 30)) == [item("a", 1)]
 
 
+def test_a_restored_table_has_what_was_there_at_the_moment(call, service, write, clock):
+    old, gone = item("a", 1, "old"), item("b", 1)
+    write(old, gone)
+    then = clock.now
+    clock.now += 60
+    write(item("a", 1, "new"), item("c", 1), delete=[gone])
+    source = {"SourceTableName": "notes"}
+    call(service, "RestoreTableToPointInTime", **source, TargetTableName="then", RestoreDateTime=then)
+    call(service, "RestoreTableToPointInTime", **source, TargetTableName="now", UseLatestRestorableTime=True)
+    assert sorted(service.items("then"), key=str) == [old, gone]
+    assert service.items("now") == service.items("notes")
+
+
 def test_a_filter_and_a_projection_choose(write, exported, folder):
     write(item("a", 1, "x"), item("a", 2, "y"), item("a", 3, "y"), item("b", 2, "y"))
     values = {":a": {"S": "a"}, ":two": {"N": "2"}, ":y": {"S": "y"}}
@@ -236,12 +249,10 @@ def test_an_incremental_export_of_new_images_has_no_old_ones(write, exported, fo
     assert sorted(sorted(line) for line in found) == [["Keys", "Metadata"], ["Keys", "Metadata", "NewImage"]]
 
 
-def test_an_export_takes_the_time_of_the_buckets(call, clock, folder):
-    service = SimulatedDynamoDB(clock, buckets=Buckets({"backup": folder}, seconds=60))
-    call(service, "CreateTable", **TABLE)
-    specification = {"PointInTimeRecoveryEnabled": True}
-    call(service, "UpdateContinuousBackups", TableName="notes", PointInTimeRecoverySpecification=specification)
+def test_an_export_takes_its_time(call, service, clock, folder):
+    service.take_time(lambda kind, number, random: 60.0 if kind == "export" else 0.0, 7)
     call(service, "PutItem", TableName="notes", Item=item("a", 1))
+    clock.now += 300  # as far as recovery lags behind
     arn = call(service, "ExportTableToPointInTime", **TO)["ExportDescription"]["ExportArn"]
     call(service, "PutItem", TableName="notes", Item=item("b", 1))
     clock.now += 59

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from dynamap_async.simulated import SimulatedDynamoDB
-from dynamap_async.testing import Buckets
+from dynamap_async.testing.buckets import Buckets
 
 TABLE = {
     "TableName": "notes",
@@ -164,28 +164,28 @@ def test_csv_has_the_delimiter_and_the_headers_that_are_given(service, imported,
     assert found(service)[0] == {"id": {"N": "1"}, "c": {"S": "x"}}
 
 
-def test_the_table_appears_when_the_import_is_done(call, clock, folder, refused):
-    service = SimulatedDynamoDB(clock, buckets=Buckets({"lake": folder}, seconds=60))
+def test_the_table_has_its_items_when_it_is_active(call, service, clock, folder, refused):
+    service.take_time(lambda kind, number, random: 60.0 if kind == "import_table" else 0.0, 7)
     (folder / "in" / "1.json").write_bytes(text_of(ITEMS))
     arn = call(service, "ImportTable", **FROM)["ImportTableDescription"]["ImportArn"]
     clock.now += 59
-    assert refused(service, "DescribeTable", TableName="notes")[0] == "ResourceNotFoundException"
+    assert call(service, "DescribeTable", TableName="notes")["Table"]["TableStatus"] == "CREATING"
+    assert refused(service, "Scan", TableName="notes")[0] == "ResourceNotFoundException"
     assert refused(service, "ImportTable", **FROM)[0] == "ResourceInUseException"
     clock.now += 1
-    assert call(service, "DescribeTable", TableName="notes")["Table"]["ItemCount"] == 5
+    assert call(service, "Scan", TableName="notes")["Count"] == 5
+    clock.now += 1
     description = call(service, "DescribeImport", ImportArn=arn)["ImportTableDescription"]
     assert (description["ImportStatus"], description["EndTime"]) == ("COMPLETED", description["StartTime"] + 60)
 
 
-def test_a_table_of_the_name_that_was_made_meanwhile_fails_the_import(call, clock, folder):
-    service = SimulatedDynamoDB(clock, buckets=Buckets({"lake": folder}, seconds=60))
+def test_a_table_that_is_gone_fails_the_import(call, service, clock, folder):
+    service.take_time(lambda kind, number, random: 60.0 if kind == "import_table" else 0.0, 7)
     (folder / "in" / "1.json").write_bytes(text_of(ITEMS))
     arn = call(service, "ImportTable", **FROM)["ImportTableDescription"]["ImportArn"]
-    call(service, "CreateTable", **TABLE)
-    clock.now += 60
+    service.forget(["notes"])
     description = call(service, "DescribeImport", ImportArn=arn)["ImportTableDescription"]
-    assert (description["ImportStatus"], description["FailureCode"]) == ("FAILED", "ResourceInUseException")
-    assert service.items("notes") == []
+    assert (description["ImportStatus"], description["FailureCode"]) == ("FAILED", "ResourceNotFoundException")
 
 
 @pytest.mark.parametrize(

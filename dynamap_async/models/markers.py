@@ -148,22 +148,17 @@ if TYPE_CHECKING:
     # does not fit the type is refused when the class is made. `attr(default=...)` gives a subclass, which checkers
     # compare by the type between the brackets.
 
-    class Attr(_Writable[T], Protocol[T]):  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]
+    class Attr(_Writable[T], Protocol[T]):  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]  # see above
         """A field with a typed expression. Class access gives ``Expr[T]``, instance access ``T``."""
 
-    class PartitionKey(Attr[T], Protocol[T]):  # type: ignore[misc]
-        """The partition key of the model's table."""
+    PartitionKey: TypeAlias = Attr[T]
+    SortKey: TypeAlias = Attr[T]
+    Version: TypeAlias = Attr[T]
 
-    class SortKey(Attr[T], Protocol[T]):  # type: ignore[misc]
-        """The sort key of the model's table."""
-
-    class TimeToLive(_WritableTime[T], Attr[T], Protocol[T]):  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]
+    class TimeToLive(_WritableTime[T], Attr[T], Protocol[T]):  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]  # see above
         """The time after which DynamoDB deletes the item, stored as whole epoch seconds."""
 
-    class Version(Attr[T], Protocol[T]):  # type: ignore[misc]
-        """The number of times that the item was written, for optimistic locking."""
-
-    class _Given(PartitionKey[T], SortKey[T], TimeToLive[T], Version[T]):
+    class _Given(TimeToLive[T], Attr[T]):
         """The type of ``attr``'s result: assignable to each marker, so that a default's type is checked."""
 
 

@@ -833,6 +833,10 @@ class Timed(Model, abstract=True, times_stored_as=EPOCH_SECONDS):
     made: Attr[datetime]
 
 
+class Sparse(Model, absent_when_none=True):
+    street: Attr[str | None] = attr(default=None)
+
+
 class Account(Model, table="accounts"):
     id: PartitionKey[str]
     email: Attr[str | None] = attr(default=None)

@@ -18,7 +18,7 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import ConfigurationError, ThrottledError, TransactionCanceledError
-from dynamap_async.testing import Capacity, FrozenClock, LocalEngine, VirtualClockLoop
+from dynamap_async.testing import Capacity, Durations, FrozenClock, LocalEngine, VirtualClockLoop
 
 ONCE = RetryPolicy(max_attempts=1)
 UNPACED = {"capacity": CapacityPolicy(enabled=False), "retry": RetryPolicy(max_attempts=100)}
@@ -115,3 +115,25 @@ def test_an_engine_without_a_capacity_has_refused_nothing():
         assert engine.refusals == []
     with pytest.raises(ConfigurationError, match="is not running"):
         _ = engine.refusals
+
+
+@pytest.mark.virtual_clock
+async def test_units_that_take_their_time_to_change_hold_when_the_change_is_done():
+    durations = Durations(create_table=0, update_table=60, lag=0)
+    with LocalEngine(capacity=NOTHING_SAVED, durations=durations) as engine:
+        async with engine.session(retry=ONCE, capacity=CapacityPolicy(enabled=False)) as session:
+            await session.tables.create(Note)
+            await session.tables.update_throughput(Note, throughput=Throughput(read=3, write=3), wait=False)
+            assert await stored(session, 10) == 10
+            await asyncio.sleep(61)
+            assert await stored(session, 10) == 3
+
+
+async def stored(session: Session, most: int) -> int:
+    """Put notes one by one until one is refused, and return how many are stored."""
+    for number in range(most):
+        try:
+            await session.put(Note(id=f"{number}"))
+        except ThrottledError:
+            return number
+    return most

@@ -126,6 +126,7 @@ class Stream:
             due: when its shards were to change.
         """
         self.closed, self.open, self.due = None, shards, due
+        self.shards.update((shard.id, shard) for shard in shards)  # they may have been forgotten
         for shard in shards:
             shard.reopen()
 

@@ -402,10 +402,12 @@ class LocalEngine(Engine):
         Raises:
             ConfigurationError: the engine is not running, or has no ``streams=``.
         """
-        sharding = self._running_service.streams.sharding
+        service = self._running_service
+        sharding = service.streams.sharding
         if sharding is None:
             raise ConfigurationError("the engine counts calls of streams only with LocalEngine(streams=StreamShards())")
-        return sharding.calls
+        with service.turn:  # others may be reading
+            return sharding.calls
 
     def forget(self, tables: Collection[str]) -> None:
         """Delete these tables without a request; those that the engine does not have are ignored.

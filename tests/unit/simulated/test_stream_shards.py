@@ -396,6 +396,19 @@ def test_a_snapshot_takes_back_what_the_shards_tell():
     assert sorted(record["dynamodb"]["Keys"]["pk"]["S"] for record in told) == ["a", "b"]
 
 
+def test_a_stream_that_was_turned_off_for_days_goes_on_after_a_restore():
+    engine = Engine(**unlimited(shards=2))
+    engine.put("a")
+    snapshot = engine.service.snapshot()
+    engine.ask("UpdateTable", TableName="things", StreamSpecification={"StreamEnabled": False})
+    engine.now += 2 * DAY + HOUR
+    assert engine.refusal("DescribeStream", StreamArn=engine.arn) == "ResourceNotFoundException"
+    engine.service.restore(snapshot)
+    engine.put("b")
+    told = [record for shard in engine.shards() for record in engine.read(shard)[0]]
+    assert [record["dynamodb"]["Keys"]["pk"]["S"] for record in told] == ["b"]
+
+
 def test_items_that_expired_are_deleted_by_the_service_in_their_shard():
     engine = Engine(modes={"expire": HOUR}, **unlimited())
     spec = {"Enabled": True, "AttributeName": "ends"}

@@ -397,7 +397,7 @@ def test_a_snapshot_takes_back_what_the_shards_tell():
 
 
 def test_a_stream_that_was_turned_off_for_days_goes_on_after_a_restore():
-    engine = Engine(**unlimited(shards=2))
+    engine = Engine(**unlimited(shards=2, lifetime=10 * DAY))
     engine.put("a")
     snapshot = engine.service.snapshot()
     engine.ask("UpdateTable", TableName="things", StreamSpecification={"StreamEnabled": False})

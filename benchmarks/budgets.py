@@ -63,6 +63,8 @@ BUDGETS: Sequence[Budget] = (
     Budget("memory", "cost", "limit", 30.0),  # MiB
     Budget("open_first", "cost", "limit", 20.0),  # milliseconds, with a given endpoint
     Budget("cold_start", "cost", "limit", 130.0),
+    Budget("open_found_environment", "cost", "limit", 20.0),
+    Budget("cold_found_environment", "cost", "limit", 150.0),
     Budget("cold_configured", "cost", "aiobotocore", 1.0),
     Budget("open_configured", "cost", "aiobotocore", 1.0),
     Budget("open_configured", "blocked_ms", "aiobotocore", 0.5),  # off the loop: it waits for less than half as long

@@ -15,13 +15,16 @@ def main() -> int:
 
     from benchmarks.subjects import CannotError
 
-    _mode, module, kind, *endpoint = sys.argv[1:]
+    _mode, module, kind, keys, *endpoint = sys.argv[1:]
     subject = getattr(import_module(module), kind)()
     subject.prepare(1)
 
     async def first() -> dict[str, object]:
         try:
-            await subject.open(endpoint[0] if endpoint else None)
+            if keys == "found":
+                await subject.open_found(*endpoint)
+            else:
+                await subject.open(endpoint[0] if endpoint else None)
         except CannotError as error:
             return {"cannot": str(error)}
         await subject.get(0)

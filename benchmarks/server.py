@@ -12,6 +12,7 @@ from collections import Counter
 from typing import cast
 
 from benchmarks.answers import Answers, http
+from benchmarks.sources import CREDENTIALS_PATH, container_answer
 
 
 class Exchange(asyncio.Protocol):
@@ -47,6 +48,8 @@ class Exchange(asyncio.Protocol):
             operation = target.rpartition(b".")[2].decode()
             self._counts[operation] += 1
             return self._answers.answer(operation, body)
+        if head.startswith(f"get {CREDENTIALS_PATH}".encode()):
+            return http(container_answer())
         if head.startswith(b"get /counts"):
             return http(json.dumps(self._counts).encode())
         if head.startswith(b"get /reset"):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.questions.question import Question
+from benchmarks.sources import SOURCES
 
 _ABOUT: dict[str, Sequence[str]] = {
     "get_one": (),
@@ -29,8 +30,10 @@ _ABOUT: dict[str, Sequence[str]] = {
     "import_time": (),
     "open_first": (),
     "open_configured": (),
+    "open_found": SOURCES,
     "cold_start": (),
     "cold_configured": (),
+    "cold_found": SOURCES,
     "memory": (),
 }
 """Module -> what its question is about; a module without any has one question."""

@@ -18,10 +18,18 @@ async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
     return start(subject, endpoint)
 
 
-def start(subject: Subject, *endpoint: str) -> Run:
-    """Measure a cold start; without an endpoint, with that of AWS's configuration files."""
+def start(subject: Subject, endpoint: str | None = None, *, finds: bool = False) -> Run:
+    """Measure a cold start.
+
+    Args:
+        subject: the library.
+        endpoint: the server's address; None for that of AWS's configuration files.
+        finds: whether the library is to find region and access key by itself.
+    """
     kind = type(subject)
-    line = [sys.executable, str(ENTRY), "cold", kind.__module__, kind.__name__, *endpoint]
+    line = [sys.executable, str(ENTRY), "cold", kind.__module__, kind.__name__, "found" if finds else "given"]
+    if endpoint is not None:
+        line.append(endpoint)
     ran = subprocess.run(line, check=True, capture_output=True, text=True)
     told = json.loads(ran.stdout)
     if "cannot" in told:

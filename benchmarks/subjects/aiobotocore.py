@@ -48,6 +48,11 @@ class Aiobotocore(Subject):
         )
         self.client = await self._context.__aenter__()
 
+    async def open_found(self, endpoint: str) -> None:
+        config = AioConfig(max_pool_connections=64)
+        self._context = get_session().create_client("dynamodb", endpoint_url=endpoint, config=config)
+        self.client = await self._context.__aenter__()
+
     async def close(self) -> None:
         await self._context.__aexit__(None, None, None)
 

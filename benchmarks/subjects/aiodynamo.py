@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import aiohttp
 from aiodynamo.client import Client
-from aiodynamo.credentials import Key, StaticCredentials
+from aiodynamo.credentials import Credentials, Key, StaticCredentials
 from aiodynamo.expressions import F, HashKey, Parameters, RangeKey
 from aiodynamo.http.aiohttp import AIOHTTP
 from aiodynamo.models import BatchGetRequest, BatchWriteRequest, ReturnValues
@@ -36,8 +36,14 @@ class Aiodynamo(Subject):
     async def open(self, endpoint: str | None) -> None:
         if endpoint is None:
             raise CannotError("reads no endpoint from configuration files")
+        self._open(endpoint, StaticCredentials(Key("AKIAEXAMPLE", "secret")))
+
+    async def open_found(self, endpoint: str) -> None:
+        """Open it with the key that it finds; the region has to be given."""
+        self._open(endpoint, Credentials.auto())
+
+    def _open(self, endpoint: str, credentials: Credentials) -> None:
         self._http = aiohttp.ClientSession()
-        credentials = StaticCredentials(Key("AKIAEXAMPLE", "secret"))
         self._client = Client(AIOHTTP(self._http), credentials, "eu-west-1", endpoint=URL(endpoint))
         self._table = self._client.table(TABLE)
 

@@ -66,6 +66,12 @@ class Aiodynamodb(Subject):
 
     async def open(self, endpoint: str | None) -> None:
         os.environ.update(AWS_ACCESS_KEY_ID="AKIAEXAMPLE", AWS_SECRET_ACCESS_KEY="secret")
+        await self._enter(endpoint)
+
+    async def open_found(self, endpoint: str) -> None:
+        await self._enter(endpoint)
+
+    async def _enter(self, endpoint: str | None) -> None:
         config = AioConfig(max_pool_connections=64)
         self._client = DynamoDB(endpoint_url=endpoint, region_name="eu-west-1", config=config)
         await self._client.__aenter__()

@@ -63,8 +63,14 @@ class Dynamoxy(Subject):
     async def open(self, endpoint: str | None) -> None:
         """Enter a client, and take its repository."""
         credentials = dynamoxy.Credentials("AKIAEXAMPLE", "secret")
-        self._client = dynamoxy.Client(region="eu-west-1", endpoint_url=endpoint, credentials=credentials)
-        await self._client.__aenter__()
+        await self._enter(dynamoxy.Client(region="eu-west-1", endpoint_url=endpoint, credentials=credentials))
+
+    async def open_found(self, endpoint: str) -> None:
+        await self._enter(dynamoxy.Client(endpoint_url=endpoint))
+
+    async def _enter(self, client: dynamoxy.Client) -> None:
+        self._client = client
+        await client.__aenter__()
         self._repository = self._client.repository(self.model)
 
     async def close(self) -> None:

@@ -22,6 +22,9 @@ class Floor(Prepared):
         self._url = endpoint
         self._http = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=64), auto_decompress=False)
 
+    async def open_found(self, endpoint: str) -> None:
+        raise CannotError("signs nothing")
+
     async def close(self) -> None:
         await self._http.close()
 

@@ -36,6 +36,9 @@ class Lean(Prepared):
         self._waiting: deque[asyncio.Future[Connection]] = deque()
         self._left = 64
 
+    async def open_found(self, endpoint: str) -> None:
+        raise CannotError("signs nothing")
+
     async def close(self) -> None:
         for connection in self._opened:
             connection.close()

@@ -60,6 +60,10 @@ class Ours(Subject):
         self._endpoint = endpoint
         self._session = await self._entered()
 
+    async def open_found(self, endpoint: str) -> None:
+        self._unshared = None
+        self._session = await Session(endpoint_url=endpoint).__aenter__()
+
     async def _entered(self, batching: BatchPolicy | None = None) -> Session:
         credentials = Credentials(access_key_id="AKIAEXAMPLE", secret_access_key="secret")
         session = Session(endpoint_url=self._endpoint, region="eu-west-1", credentials=credentials, batching=batching)

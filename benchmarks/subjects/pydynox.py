@@ -63,6 +63,10 @@ class Pydynox(Subject):
         )
         set_default_client(self._client)
 
+    async def open_found(self, endpoint: str) -> None:
+        self._client = DynamoDBClient(endpoint_url=endpoint)
+        set_default_client(self._client)
+
     async def get(self, key: int) -> object:
         return await Post.get(**self._keys[key])
 

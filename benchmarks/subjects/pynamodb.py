@@ -99,6 +99,12 @@ class Pynamodb(Subject):
         )
         self._threads = ThreadPoolExecutor(10)
 
+    async def open_found(self, endpoint: str) -> None:
+        """Say where to send to; the model's region has to be given."""
+        Post.Meta.host = endpoint
+        Post.Meta.aws_access_key_id = Post.Meta.aws_secret_access_key = None  # type: ignore[assignment]
+        self._threads = ThreadPoolExecutor(10)
+
     async def close(self) -> None:
         self._threads.shutdown()
 

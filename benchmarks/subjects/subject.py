@@ -38,6 +38,10 @@ class Subject:
         """Open the client; without an endpoint, with that of AWS's configuration files."""
         raise self._missing("open")
 
+    async def open_found(self, endpoint: str) -> None:
+        """Open the client, which finds region and access key by itself."""
+        raise self._missing("open_found")
+
     async def close(self) -> None:
         """Close it."""
 

@@ -76,7 +76,7 @@ class Endpoint:
             if ":" in name or name.rpartition(".")[2].isdigit():
                 ip_address(name)
                 return True
-            ascii_name = name.encode("idna").decode()
+            ascii_name = name if name.isascii() else name.encode("idna").decode()  # whose codec takes 1 ms to load
         except ValueError:
             return False
         return len(ascii_name) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, ascii_name.split(".")))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import ssl
+from binascii import a2b_base64
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -16,7 +16,6 @@ from dynamap_async.transport.environment import configuration_files
 from dynamap_async.transport.hosts import is_aws_host
 from dynamap_async.transport.settings import ConnectionSettings
 
-_CERTIFICATE: Final = re.compile("-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 _OF_AWS: Final = b"Amazon Root CA"
 """What the names of the authorities begin with that vouch for AWS's hosts.
 
@@ -78,14 +77,11 @@ def encrypted(settings: ConnectionSettings) -> ConnectionSettings | None:
 def _those_of_aws(authorities: str) -> bytes:
     """Return the certificates in a file that are AWS's own."""
     try:
-        text = Path(authorities).read_text("latin-1")
-    except OSError:  # as whoever loads all of it will say
+        _comment, *certificates = Path(authorities).read_bytes().split(b"-----BEGIN CERTIFICATE-----")
+        decoded = [a2b_base64(each.partition(b"-----END CERTIFICATE-----")[0]) for each in certificates]
+    except (OSError, ValueError):  # as whoever loads all of it will say
         return b""
-    certificates = _CERTIFICATE.findall(text)
-    try:
-        return b"".join(each for each in map(ssl.PEM_cert_to_DER_cert, certificates) if _OF_AWS in each)
-    except ValueError:  # likewise
-        return b""
+    return b"".join(each for each in decoded if _OF_AWS in each)
 
 
 def configured_authorities() -> str | None:

@@ -314,6 +314,19 @@ def test_a_run_that_does_not_use_the_plugin_imports_nothing_but_the_plugin(run_a
     result.stdout.fnmatch_lines(["plugins: *dynamap*"])
 
 
+def test_modules_of_the_package_are_used_as_they_were_compiled_before(run_apart, pytester):
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_it(dynamap_faults):
+            loader = sys.modules["dynamap_async.testing.faults"].__loader__
+            assert "pytest" not in type(loader).__module__, loader
+        """
+    )
+    run_apart().assert_outcomes(passed=1)
+
+
 def test_help_markers_and_fixtures_show_what_the_plugin_offers(run, pytester):
     title, option = "DynamoDB for tests (dynamap_async):", "  --dynamap-engine=memory|moto|native|URL"
     run("--help").stdout.fnmatch_lines([title, option])

@@ -12,7 +12,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Batch
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import islice
@@ -33,6 +33,7 @@ from dynamap_async.limits import (
 )
 from dynamap_async.native import JSON_ITEM, json_bytes
 from dynamap_async.request import PartOfAnswer, Request, Target, about_tables, identity_of, tables_of
+from dynamap_async.service import ARN_START, table_arn
 from dynamap_async.wire import Body, WireItem
 
 ENTRY_BYTES: Final = 8_192
@@ -282,22 +283,34 @@ class Ready(deque[Call]):
         return taken
 
 
+def _by_priority() -> dict[Priority, Ready]:
+    return {priority: Ready() for priority in Priority}
+
+
+def _group_of(call: Call) -> bool | tuple[bool, str]:
+    """Return what requests that may share a call have in common.
+
+    That is their consistency, and where tables are named by ARNs the account: each has a host of its own.
+    """
+    table = call.request.table
+    if table.startswith(ARN_START) and (owner := table_arn(table)) is not None:
+        return call.consistent, owner.account
+    return call.consistent
+
+
 class Queues:
     """The calls of one lane that wait for a slot.
 
     Invariant: of each priority, the queues that are not empty stand in line for their turns, each once.
     """
 
-    def __init__(self, groups: int) -> None:
-        """Create empty queues.
-
-        Args:
-            groups: how many groups of requests there are that never share a call.
-        """
+    def __init__(self) -> None:
+        """Create empty queues."""
         self.parts_of_refused: Final[deque[list[Call]]] = deque()
         """Batches that go before everything else: the parts of batches that were refused."""
-        self._groups = [{priority: Ready() for priority in Priority} for _ in range(groups)]
-        self._chunks = {priority: Ready() for priority in Priority}
+        self._groups: defaultdict[bool | tuple[bool, str], dict[Priority, Ready]] = defaultdict(_by_priority)
+        """What may share a call -> its queues."""
+        self._chunks = _by_priority()
         """A queue of their own, for each is a call by itself, and takes turns with the calls of all others."""
         self._in_turn: dict[Priority, deque[Ready]] = {priority: deque() for priority in Priority}
         """The queues of each priority that are not empty, the next one first."""
@@ -310,8 +323,7 @@ class Queues:
             first: whether it was sent before, and goes before those that came later.
         """
         urgency = call.urgency = call.priority
-        # Consistent reads are a group of their own; of writes there is one group.
-        queue = (self._groups[call.consistent] if call.parts == 1 else self._chunks)[urgency]
+        queue = (self._groups[_group_of(call)] if call.parts == 1 else self._chunks)[urgency]
         if not queue:
             self._in_turn[urgency].append(queue)
         if first:
@@ -397,7 +409,6 @@ class ReadRules:
     writes: Final = False
     most: Final = BATCH_GET_KEYS
     most_bytes: Final = BATCH_ANSWER_BYTES
-    groups: Final = 2  # one for each consistency: a call asks for one of them
 
     def __init__(self) -> None:
         """Create rules with nothing that could be joined, and no sizes known."""
@@ -492,7 +503,6 @@ class WriteRules:
     writes: Final = True
     most: Final = BATCH_WRITE_REQUESTS
     most_bytes: Final = BATCH_WRITE_BYTES
-    groups: Final = 1
 
     def __init__(self) -> None:
         """Create rules with no line."""

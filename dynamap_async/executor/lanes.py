@@ -208,7 +208,7 @@ class Lane:
         self._admission: Final = admission
         self._ended: Final = ended
         self._most: Final = min(policy.max_keys, rules.most) if policy.enabled else 1
-        self._queues: Final = Queues(rules.groups)
+        self._queues: Final = Queues()
         self._schedule: Final = BatchSchedule(
             self._queues, slots, most=self._most, window_seconds=policy.window_seconds, carry_next=self._carry_next
         )

@@ -34,6 +34,7 @@ from dynamap_async.operations.operation import Operation, Part, SingleRequest, k
 from dynamap_async.operations.write import Stored, Write, write_request
 from dynamap_async.planning import Context, stored_conditions
 from dynamap_async.request import Request, Target, about_tables, identity_of
+from dynamap_async.service import table_arn
 from dynamap_async.wire import Body
 
 R_co = TypeVar("R_co", covariant=True)
@@ -147,11 +148,26 @@ def targets_of(parts: Sequence[Part]) -> tuple[Target, ...]:
 
     Raises:
         OutOfRangeError: two parts are about one item, which the service refuses.
+        OperationError: they are about tables of two accounts or regions.
     """
     targets = tuple([part.target for part in parts])
     if len({target.identity for target in targets}) < len(targets):
         _refuse_twice(parts)
+    _refuse_several_accounts(parts)
     return targets
+
+
+def _refuse_several_accounts(parts: Sequence[Part]) -> None:
+    """Raise OperationError if parts name tables of two accounts or regions; DynamoDB has transactions in one.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
+    """
+    owners = {(arn.account, arn.region): part.table for part in parts if (arn := table_arn(part.table)) is not None}
+    if len(owners) > 1:
+        one, other, *_ = owners.values()
+        raise OperationError(
+            f"a transaction is of one account and region, and {one} and {other} are of two; make it two transactions"
+        )
 
 
 def _refuse_twice(parts: Sequence[Part]) -> None:

@@ -16,14 +16,14 @@ from dynamap_async.service import Service
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.credentials import checked_credentials
 from dynamap_async.transport.endpoint import to_endpoint
-from dynamap_async.transport.hosts import own_endpoint
+from dynamap_async.transport.hosts import AwsEndpoints, account_mode
 from dynamap_async.transport.settings import REGION, ConnectionSettings, environment_user_agent, may_have_proxy
 
 _READ: Final = frozenset(
     {
         *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_ACCOUNT_ID"),
         *("AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"),
-        *("AWS_USE_DUALSTACK_ENDPOINT", "AWS_USE_FIPS_ENDPOINT", "AWS_CA_BUNDLE"),
+        *("AWS_USE_DUALSTACK_ENDPOINT", "AWS_USE_FIPS_ENDPOINT", "AWS_CA_BUNDLE", "AWS_ACCOUNT_ID_ENDPOINT_MODE"),
         *("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_EXECUTION_ENV", "AWS_SDK_UA_APP_ID"),
     }
 )
@@ -81,15 +81,18 @@ def environment_settings(connection: Connection, service: Service) -> Connection
     if url is None and not _is_true("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"):
         own = os.environ.get(f"AWS_ENDPOINT_URL_{service.configuration_name.upper()}")
         url = own or os.environ.get("AWS_ENDPOINT_URL") or None
-    if url is None:
-        dual_stack, fips = map(_is_true, ("AWS_USE_DUALSTACK_ENDPOINT", "AWS_USE_FIPS_ENDPOINT"))
-        endpoint = own_endpoint(service, region, dual_stack=dual_stack, fips=fips)
+    if url is not None:
+        aws, endpoint = None, to_endpoint(url, region)
     else:
-        endpoint = to_endpoint(url, region)
+        dual_stack, fips = map(_is_true, ("AWS_USE_DUALSTACK_ENDPOINT", "AWS_USE_FIPS_ENDPOINT"))
+        mode = account_mode(os.environ.get("AWS_ACCOUNT_ID_ENDPOINT_MODE"))
+        aws = AwsEndpoints(service, region, dual_stack, fips, mode)
+        endpoint = aws.shared
     if may_have_proxy(endpoint):
         return None
     return ConnectionSettings(
         endpoint=endpoint,
+        aws=aws,
         credentials=checked_credentials(credentials),
         user_agent=environment_user_agent(),
     )

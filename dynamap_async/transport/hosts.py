@@ -9,10 +9,13 @@ https://docs.aws.amazon.com/sdkref/latest/guide/feature-account-endpoints.html
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
+from dynamap_async.config import Credentials
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.service import Service
+from dynamap_async.request import Request
+from dynamap_async.service import ARN_START, Service, table_arn
 from dynamap_async.transport.endpoint import FIPS_NAME, Endpoint, to_endpoint
 
 AccountMode: TypeAlias = Literal["preferred", "required", "disabled"]
@@ -52,21 +55,76 @@ _LOCAL_SIGNED_FOR: Final = "us-east-1"
 _LABEL: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9-]{0,62}")
 
 
-def own_endpoint(service: Service, region: str, *, dual_stack: bool, fips: bool) -> Endpoint:
-    """Return the endpoint that AWS has for a service in a region.
+@dataclass(frozen=True, slots=True)
+class AwsEndpoints:
+    """The endpoints that AWS has for a service in a region: one for all accounts, and one for each."""
+
+    service: Service
+    region: str
+    """A name such as ``fips-us-east-1`` asks for FIPS as well."""
+    dual_stack: bool = False
+    """Whether hosts have to be reached over IPv6 as well."""
+    fips: bool = False
+    """Whether their cryptography has to be validated by FIPS 140."""
+    account_mode: AccountMode = "preferred"
+
+    @property
+    def shared(self) -> Endpoint:
+        """The endpoint for all accounts."""
+        return self._at(None, "disabled")
+
+    def of(self, account: str | None) -> Endpoint:
+        """Return the endpoint for the tables of an account.
+
+        Args:
+            account: the account; None where it is not known.
+
+        Raises:
+            ConfigurationError: there is no such host, or one of an account is required and the account is not known.
+        """
+        return self._at(account, self.account_mode)
+
+    def account_of(self, request: Request, used: Credentials) -> str | None:
+        """Return the account whose host a request goes to; None for the host of all accounts.
+
+        Args:
+            request: the request. If its table is named by an ARN, the account is the owner's.
+            used: the credentials that it is signed with.
+
+        Raises:
+            ConfigurationError: the table is in another region.
+        """
+        account = used.account_id
+        table = request.tables[0] if request.tables else request.table
+        if table.startswith(ARN_START) and (owner := table_arn(table)) is not None:
+            account, region = owner.account, FIPS_NAME.sub("", self.region)
+            if owner.region != region:
+                raise ConfigurationError(
+                    f"{table} is a table in {owner.region}, and this session sends to {region}; open a session with "
+                    f'region="{owner.region}" for it'
+                )
+        return None if self.account_mode == "disabled" else account
+
+    def _at(self, account: str | None, mode: AccountMode) -> Endpoint:
+        region = FIPS_NAME.sub("", self.region)
+        fips = self.fips or region != self.region
+        url = host_url(self.service, region, dual_stack=self.dual_stack, fips=fips, account=account, account_mode=mode)
+        return to_endpoint(url, _LOCAL_SIGNED_FOR if url == _LOCAL_URL else region)
+
+
+def account_mode(said: object) -> AccountMode:
+    """Return the setting ``account_id_endpoint_mode``, checked.
 
     Args:
-        service: the service.
-        region: the region. A name such as ``fips-us-east-1`` asks for FIPS as well.
-        dual_stack: whether its host has to be reached over IPv6 as well.
-        fips: whether its cryptography has to be validated by FIPS 140.
+        said: what the configuration says; None for nothing.
 
     Raises:
-        ConfigurationError: there is no such host.
+        ConfigurationError: there is no such mode.
     """
-    real = FIPS_NAME.sub("", region)
-    url = host_url(service, real, dual_stack=dual_stack, fips=fips or real != region)
-    return to_endpoint(url, _LOCAL_SIGNED_FOR if url == _LOCAL_URL else real)
+    mode = str(said or "preferred").lower()
+    if mode not in get_args(AccountMode):
+        raise ConfigurationError(f"account_id_endpoint_mode is {said!r}; write 'preferred', 'required' or 'disabled'")
+    return cast("AccountMode", mode)
 
 
 def is_aws_host(name: str) -> bool:

@@ -6,7 +6,8 @@ import asyncio
 import copy
 import sys
 import time
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import orjson
 
@@ -33,6 +34,9 @@ from dynamap_async.transport.signing import Signer
 from dynamap_async.transport.translate import CLOCK_CODES, EXPIRED_CODES
 from dynamap_async.turns import in_turns
 from dynamap_async.wire import Body
+
+if TYPE_CHECKING:
+    from dynamap_async.transport.hosts import AwsEndpoints
 
 _NOTICEABLE_SKEW_SECONDS = 60.0
 _LARGE_BYTES = 128 * 2**10
@@ -136,6 +140,11 @@ class WireTransport:
         self._credentials: CredentialSource | None = None
         """The source of credentials for every service; None while the transport is not open."""
         self._opened: dict[Service, _Opened] = {}
+        """What requests are sent with to the services that have one host for all accounts."""
+        self._of_accounts: dict[tuple[Service, str | None], _Opened] = {}
+        """The same of services of AWS, which have a host for each account."""
+        self._aws: dict[Service, AwsEndpoints] = {}
+        """The hosts of those services."""
         self._opening = asyncio.Lock()
         self._max_connections = DEFAULT_CONNECTIONS
         self._leaves_items = False
@@ -146,7 +155,7 @@ class WireTransport:
         return self._max_connections
 
     def __repr__(self) -> str:
-        opened = self._opened.get(DYNAMODB)
+        opened = next((each for each in (*self._opened.values(), *self._of_accounts.values())), None)
         way = "not open" if opened is None else f"to {opened.endpoint.url} over {opened.channel.name}"
         return f"<{type(self).__name__} {way}>"
 
@@ -164,7 +173,7 @@ class WireTransport:
         """
         other = copy.copy(self)
         other._clock, other._opening = ServerClock(), asyncio.Lock()  # noqa: SLF001 - another of the same class
-        other._credentials, other._opened = None, {}  # noqa: SLF001 - likewise
+        other._credentials, other._opened, other._of_accounts, other._aws = None, {}, {}, {}  # noqa: SLF001 - likewise
         return other
 
     async def open(self) -> None:
@@ -177,8 +186,9 @@ class WireTransport:
         refuse_mocked(settings.endpoint)
         credentials = credential_source(self._lookup.connection, settings)
         try:
-            await credentials.current()
-            self._opened[DYNAMODB] = await self._open_service(DYNAMODB)
+            used, aws = await credentials.current(), settings.aws
+            account = None if aws is None or aws.account_mode == "disabled" else used.account_id
+            self._keep(await self._open_service(DYNAMODB, account), DYNAMODB, account, aws)
         except BaseException:
             await credentials.close()
             raise
@@ -201,7 +211,6 @@ class WireTransport:
         credentials = self._credentials
         if credentials is None:
             raise SessionStateError("the transport is not open: await open() before send()")
-        opened = self._opened.get(request.service) or await self._opened_for(request.service)
         try:
             body = orjson.dumps(request.body)
         except TypeError as error:
@@ -209,6 +218,9 @@ class WireTransport:
         remedied = False
         while True:  # once more at most: after other credentials were found, or the clock was set right
             used = credentials.fixed or await credentials.current()
+            opened = self._opened.get(request.service) or self._opened_at_hand(request, used)
+            if opened is None:
+                opened = await self._opened_for(request, used)
             headers = opened.signer.sign(used, request.operation, body, self._clock.now())
             try:
                 answer = await opened.channel.post(headers, body)
@@ -227,27 +239,52 @@ class WireTransport:
     async def close(self) -> None:
         """Close all connections; credentials and sessions that the user brought stay as they are."""
         credentials, self._credentials = self._credentials, None
-        opened, self._opened = self._opened, {}
+        opened = [*self._opened.values(), *self._of_accounts.values()]
+        self._opened, self._of_accounts = {}, {}
         try:
             if credentials is not None:
                 await credentials.close()
         finally:
-            for each in opened.values():
+            for each in opened:
                 await each.channel.close()
 
-    async def _opened_for(self, service: Service) -> _Opened:
-        """Return what requests to a service are sent with; open it for the first request that goes there."""
+    def _opened_at_hand(self, request: Request, used: Credentials) -> _Opened | None:
+        """Return what a request to a host of AWS's is sent with, if one went there before."""
+        aws = self._aws.get(request.service)
+        return None if aws is None else self._of_accounts.get((request.service, aws.account_of(request, used)))
+
+    async def _opened_for(self, request: Request, used: Credentials) -> _Opened:
+        """Return what a request is sent with; open it for the first request that goes to its host."""
+        service = request.service
         async with self._opening:
-            if service not in self._opened:
-                opened = await self._open_service(service)
+            aws = (await self._lookup.settings(service)).aws
+            account = None if aws is None else aws.account_of(request, used)
+            opened = self._opened.get(service) or self._opened_at_hand(request, used)
+            if opened is None:
+                opened = await self._open_service(service, account)
                 if self._credentials is None:
                     await opened.channel.close()
                     raise SessionStateError("the transport was closed before the request was sent")
-                self._opened[service] = opened
-            return self._opened[service]
+                self._keep(opened, service, account, aws)
+            return opened
 
-    async def _open_service(self, service: Service) -> _Opened:
+    def _keep(self, opened: _Opened, service: Service, account: str | None, aws: AwsEndpoints | None) -> None:
+        if aws is None:
+            self._opened[service] = opened
+        else:
+            self._aws[service] = aws
+            self._of_accounts[service, account] = opened
+
+    async def _open_service(self, service: Service, account: str | None) -> _Opened:
+        """Get ready to send to a service.
+
+        Args:
+            service: the service.
+            account: the account whose host is wanted, where AWS has one for each.
+        """
         settings = await self._lookup.settings(service)
+        if settings.aws is not None:
+            settings = replace(settings, endpoint=settings.aws.of(account))
         endpoint = settings.endpoint
         return _Opened(
             endpoint=endpoint,

@@ -23,7 +23,7 @@ from dynamap_async.service import Service
 from dynamap_async.transport import aiohttp_channel, session_class, session_credentials
 from dynamap_async.transport.connection import Connection, check_config
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
-from dynamap_async.transport.hosts import own_endpoint
+from dynamap_async.transport.hosts import AwsEndpoints, account_mode
 from dynamap_async.transport.settings import (
     DEFAULT_CONNECTIONS,
     ConnectionSettings,
@@ -62,13 +62,14 @@ def _resolved(connection: Connection, service: Service) -> ConnectionSettings:
     if connection.aio_session is None:
         # Otherwise assuming a role would go to the global STS host.
         session.set_config_variable("region", region)
-    endpoint = resolve_endpoint(service, connection.endpoint_url, region, config, session)
+    endpoint, aws = resolve_endpoint(service, connection.endpoint_url, region, config, session)
     verify = _verify(session) if endpoint.encrypted else True
     proxies = config.proxies if config.proxies is not None else _utils.get_environ_proxies(endpoint.url)
     by_session_class = _needs_session_class(config, proxies, endpoint)
     tls = _tls(config, verify) if endpoint.encrypted else None  # a session class would find out with each request
     return ConnectionSettings(
         endpoint=endpoint,
+        aws=aws,
         session=session,
         config=config,
         user_agent=_user_agent(config, session),
@@ -155,10 +156,12 @@ def resolve_region(given: str | None, config: Any, session: Any) -> str:
     return region
 
 
-def resolve_endpoint(service: Service, given: str | None, region: str, config: Any, session: Any) -> Endpoint:
+def resolve_endpoint(
+    service: Service, given: str | None, region: str, config: Any, session: Any
+) -> tuple[Endpoint, AwsEndpoints | None]:
     """Return the endpoint of a service: the one given, the configured one, or AWS's own for the region.
 
-    Endpoints of a single account are not used.
+    Beside the last come those of single accounts.
 
     Raises:
         ConfigurationError: the address is not an HTTP one, or AWS has none like it.
@@ -167,9 +170,13 @@ def resolve_endpoint(service: Service, given: str | None, region: str, config: A
     """
     url = _configured_endpoint(service, config, session) if given is None else given  # which serves all services
     if url is not None:
-        return to_endpoint(url, region)
-    dual_stack, fips = (_variant(name, config, session) for name in ("use_dualstack_endpoint", "use_fips_endpoint"))
-    return own_endpoint(service, region, dual_stack=dual_stack, fips=fips)
+        return to_endpoint(url, region), None
+    dual_stack, fips = (
+        bool(_setting(name, config, session)) for name in ("use_dualstack_endpoint", "use_fips_endpoint")
+    )
+    mode = account_mode(_setting("account_id_endpoint_mode", config, session))
+    aws = AwsEndpoints(service, region, dual_stack, fips, mode)
+    return aws.shared, aws
 
 
 def _configured_endpoint(service: Service, config: Any, session: Any) -> str | None:
@@ -197,7 +204,7 @@ def _profile_endpoint(service: Service, session: Any) -> str | None:
     return own
 
 
-def _variant(name: str, config: Any, session: Any) -> bool:
-    """Return a setting that chooses between AWS's own endpoints."""
+def _setting(name: str, config: Any, session: Any) -> Any:
+    """Return a setting that chooses between AWS's own endpoints; None where nothing says it."""
     said = getattr(config, name)
-    return bool(session.get_config_variable(name) if said is None else said)
+    return session.get_config_variable(name) if said is None else said

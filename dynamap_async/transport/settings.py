@@ -8,12 +8,15 @@ import ssl
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamap_async.config import Credentials
 from dynamap_async.dataclass import dataclass
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
+
+if TYPE_CHECKING:
+    from dynamap_async.transport.hosts import AwsEndpoints
 
 DEFAULT_CONNECTIONS: Final = 64
 """Most simultaneous connections, unless an AioConfig says otherwise."""
@@ -48,6 +51,10 @@ class ConnectionSettings:
     """The settings of a connection after everything that it left open was looked up."""
 
     endpoint: Endpoint
+    """The endpoint: the one that was given or configured, or AWS's for all accounts."""
+
+    aws: AwsEndpoints | None = None
+    """AWS's own endpoints; None where another was given or configured."""
 
     config: Any = _PLAIN
     """The AioConfig in force: the session's default with the user's own on top."""

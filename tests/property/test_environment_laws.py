@@ -48,6 +48,7 @@ READ = {
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": BOOLEANS,
     "AWS_USE_DUALSTACK_ENDPOINT": BOOLEANS,
     "AWS_USE_FIPS_ENDPOINT": BOOLEANS,
+    "AWS_ACCOUNT_ID_ENDPOINT_MODE": st.sampled_from(["preferred", "Required", "disabled", "always", ""]),
     "AWS_CA_BUNDLE": st.just("/nowhere/aws.pem"),
     "REQUESTS_CA_BUNDLE": st.just("/nowhere/requests.pem"),
     "AWS_SDK_UA_APP_ID": st.sampled_from(["shop", "shop/web#1 two", "日本", ""]),
@@ -104,10 +105,11 @@ class Environment:
 
 
 def looked_up(connection, service):
-    """Return what the look-up finds with botocore: endpoint, access key, certificate authorities, user agent."""
+    """Return what the look-up finds with botocore: endpoints, access key, certificate authorities, user agent."""
     with patch.object(lookup, "tls_context", lambda authorities, _certificate: authorities):
         found = lookup.resolve_settings(connection, service)
-    return found.endpoint, asyncio.run(credential_source(connection, found).current()), found.tls, found.user_agent
+    used = asyncio.run(credential_source(connection, found).current())
+    return (found.endpoint, found.aws), used, found.tls, found.user_agent
 
 
 def read(connection, service):
@@ -116,7 +118,7 @@ def read(connection, service):
     if found is None:
         return None
     authorities = configured_authorities() if found.endpoint.encrypted else None
-    return found.endpoint, found.credentials, authorities, found.user_agent
+    return (found.endpoint, found.aws), found.credentials, authorities, found.user_agent
 
 
 def named_in(agent, *parts):
@@ -170,7 +172,7 @@ def test_what_is_read_of_the_environment_is_what_a_client_of_botocore_uses(value
         session.register_component("data_loader", LOADER)
         # Hosts of single accounts are chosen for each request, not when a session opens.
         client = session.create_client(service.client_name, config=Config(account_id_endpoint_mode="disabled"))
-        endpoint, credentials, _authorities, agent = found
+        (endpoint, _aws), credentials, _authorities, agent = found
         key = session.get_credentials().get_frozen_credentials()
         parts = ("access_key_id", "secret_access_key", "session_token", "account_id")
         assert tuple(getattr(credentials, part) for part in parts) == tuple(key)

@@ -1,15 +1,30 @@
 """A table that is named by its ARN is read, written and counted like any other."""
 
+import asyncio
+
 import pytest
 import pytest_asyncio
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Put, TransactWrite
 from dynamap_async.errors import OperationError
-from dynamap_async.testing import LocalEngine
+from dynamap_async.testing import LocalEngine, RequestLog
 
 pytestmark = pytest.mark.asyncio
 
 ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/visits"
+
+
+OTHERS = "arn:aws:dynamodb:eu-west-1:444455556666:table/orders"
+
+
+class Order(Model, table=OTHERS):
+    order_id: PartitionKey[str]
+
+
+class OwnersOrder(Model, table="orders"):
+    """What the owner of that table declares."""
+
+    order_id: PartitionKey[str]
 
 
 class Visit(Model, table="visits"):
@@ -20,10 +35,15 @@ class Visit(Model, table="visits"):
 
 
 @pytest_asyncio.fixture
-async def db():
-    with LocalEngine(models=[Visit]) as engine:
-        async with engine.session(table_names={"visits": ARN}) as session:
+async def db(log):
+    with LocalEngine(models=[Visit, OwnersOrder]) as engine:
+        async with engine.session(table_names={"visits": ARN}, observer=log) as session:
             yield session
+
+
+@pytest.fixture
+def log():
+    return RequestLog()
 
 
 async def test_items_of_such_a_table_are_written_and_read_by_every_way(db):
@@ -50,3 +70,25 @@ async def test_such_a_table_is_described_and_not_created(db):
     assert (await db.tables.describe(Visit)).schema.keys.names == ("visit_id",)
     with pytest.raises(OperationError, match="is named by its ARN"):
         await db.tables.create(Visit)
+
+
+async def test_requests_to_two_accounts_share_no_call(db, log):
+    async with asyncio.TaskGroup() as group:
+        for number in range(3):
+            group.create_task(db.find(Visit, str(number)))
+            group.create_task(db.find(Order, str(number)))
+
+    assert sorted((each.operation, each.tables) for each in log.sent) == [
+        ("BatchGetItem", (ARN,)),
+        ("BatchGetItem", (OTHERS,)),
+    ]
+
+
+async def test_a_transaction_over_two_accounts_is_refused_before_it_is_sent(db, log):
+    both = TransactWrite([Put(Visit(visit_id="1", page="/")), Put(Order(order_id="1"))])
+
+    with pytest.raises(
+        OperationError, match="a transaction is of one account and region, and .*visits and .*orders are"
+    ):
+        await db.execute(both)
+    assert log.sent == ()

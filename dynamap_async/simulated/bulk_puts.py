@@ -108,7 +108,7 @@ class _BulkPut:
         """Write the items for which it is time, and the reports at the end."""
         records = self._read()
         table = self._service.store.tables.get(self._table.name)
-        if table is not self._table or table.status == "DELETING":
+        if table is None or table is not self._table or table.status == "DELETING":
             raise Failed("ResourceNotFoundException", f"Requested resource not found: Table: {self._table.name}")
         until = int(len(records) * share)
         for key, number_, line in records[self._done : until]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from orjson import dumps
 from pydantic_core import from_json, to_json
@@ -53,7 +53,7 @@ def answer(members: dict[str, Any]) -> bytes:
         if value is not None:
             parts.append(b'%s"%s":' % (b"," if parts else b"{", name.encode()))
             if type(value) is tuple:
-                parts += b"[", b",".join(value), b"]"
+                parts.append(listed(cast("tuple[bytes, ...]", value)))
             else:
                 parts.append(value if type(value) is bytes else write(value))
     return b"".join(parts) + b"}" if parts else b"{}"

@@ -367,23 +367,29 @@ def _read_replicas(table: Mapping[str, Any]) -> tuple[Replica, ...]:
     """Return the copies of a table in other regions; its own may be listed among them."""
     own = str(table.get("TableArn")).split(":")[3:4]
     listed: list[dict[str, Any]] = table.get("Replicas") or []
-    found = [
-        Replica(
-            region=each["RegionName"],
-            status=each.get("ReplicaStatus", "ACTIVE"),
-            progress_percent=None if (told := each.get("ReplicaStatusPercentProgress")) is None else float(told),
-            arn=each.get("ReplicaArn"),
-            problem=each.get("ReplicaStatusDescription"),
-            inaccessible_since=_read_time(each.get("ReplicaInaccessibleDateTime")),
-            encryption_key=each.get("KMSMasterKeyId"),
-            table_class=(each.get("ReplicaTableClassSummary") or {}).get("TableClass"),
-            read_units=(each.get("ProvisionedThroughputOverride") or {}).get("ReadCapacityUnits"),
-            max_read_units=(each.get("OnDemandThroughputOverride") or {}).get("MaxReadRequestUnits"),
-        )
-        for each in listed
-        if each["RegionName"] not in own
-    ]
+    found = [_read_replica(each) for each in listed if each["RegionName"] not in own]
     return tuple(sorted(found, key=lambda each: each.region))
+
+
+def _read_replica(replica: Mapping[str, Any]) -> Replica:
+    progress: float | str | None = replica.get("ReplicaStatusPercentProgress")
+    of_its_own: list[dict[str, Any]] = [
+        replica.get(member) or {}
+        for member in ("ReplicaTableClassSummary", "ProvisionedThroughputOverride", "OnDemandThroughputOverride")
+    ]
+    table_class, provisioned, on_demand = of_its_own
+    return Replica(
+        region=replica["RegionName"],
+        status=replica.get("ReplicaStatus", "ACTIVE"),
+        progress_percent=None if progress is None else float(progress),
+        arn=replica.get("ReplicaArn"),
+        problem=replica.get("ReplicaStatusDescription"),
+        inaccessible_since=_read_time(replica.get("ReplicaInaccessibleDateTime")),
+        encryption_key=replica.get("KMSMasterKeyId"),
+        table_class=table_class.get("TableClass"),
+        read_units=provisioned.get("ReadCapacityUnits"),
+        max_read_units=on_demand.get("MaxReadRequestUnits"),
+    )
 
 
 def _read_vector_keys(table: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, str]:

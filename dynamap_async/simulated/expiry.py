@@ -16,6 +16,8 @@ from dynamap_async.simulated.store import Change, Entry, Position, Store, Table
 
 BY_THE_SERVICE: Final = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
 """Who has deleted what has expired, in the records of streams."""
+NEVER: Final = (None, 0.0, 0.0)
+"""What is kept of a change of time to live that there was not: its attribute, its time, and until when it goes on."""
 LONGEST_SECONDS: Final = 172_800.0
 """AWS: an item is deleted within a few days; older pages said two."""
 _OLDEST_SECONDS: Final = 5 * 365 * 86_400
@@ -62,7 +64,8 @@ class Expiry:
         now = self._clock()
         for table in list(self._store.tables.values()):
             attribute = table.settings.get("TimeToLive")
-            if attribute is None:
+            _attribute, _since, until = table.settings.get("TimeToLiveChange", NEVER)
+            if attribute is None or now < until:
                 self._of_table.pop(table.name, None)
                 continue
             heap = self._timers(table, attribute, now).heap

@@ -12,6 +12,7 @@ from dynamap_async.simulated import wire
 from dynamap_async.simulated.constraints import Structure, anything, choice, flag, listing, number, text
 from dynamap_async.simulated.control import description, fill_settings, index_requests, new_table
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
+from dynamap_async.simulated.expiry import NEVER
 from dynamap_async.simulated.shapes import INDEX_NAME, NAME, TABLE_NAME
 from dynamap_async.simulated.store import Table
 
@@ -24,7 +25,6 @@ _BACKUP_ARN = text(37, 1024)
 _HOUR_SECONDS = 3600
 _DAY_SECONDS = 86_400
 _RECOVERY_LAG_SECONDS = 300
-_NEVER = (None, 0.0, 0.0)
 _KINESIS = ("DISABLED", "ACTIVE")
 _INSIGHTS = ("DISABLED", "ENABLED")
 DESCRIBE_TIME_TO_LIVE = Structure(_TABLE)
@@ -115,7 +115,7 @@ def describe_time_to_live(service: Service, body: dict[str, Any]) -> dict[str, A
     """Carry out DescribeTimeToLive."""
     settings = service.described(body["TableName"]).settings
     name = settings.get("TimeToLive")
-    changed, _at, until = settings.get("TimeToLiveChange", _NEVER)
+    changed, _at, until = settings.get("TimeToLiveChange", NEVER)
     status = {"TimeToLiveStatus": "DISABLED" if name is None else "ENABLED"}
     if service.clock() < until:
         name, status = changed, {"TimeToLiveStatus": "DISABLING" if name is None else "ENABLING"}
@@ -132,7 +132,7 @@ def update_time_to_live(service: Service, body: dict[str, Any]) -> dict[str, Any
     settings = table.settings
     asked = body["TimeToLiveSpecification"]
     before, now = settings.get("TimeToLive"), service.clock()
-    _name, at, _until = settings.get("TimeToLiveChange", _NEVER)
+    _name, at, _until = settings.get("TimeToLiveChange", NEVER)
     if service.states.takes_time and now - at < _HOUR_SECONDS:
         raise invalid("Time to live has been modified multiple times within a fixed interval")
     if asked["Enabled"]:

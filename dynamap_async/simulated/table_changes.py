@@ -310,7 +310,7 @@ def _throughput(
             ("", settings, asked),
             *((name, settings["Indexes"][name], entry) for name, entry in entries.items()),
         ]
-        if not switches and _is_lower(given, entry)
+        if _is_lower(given, entry)
     }
     changed["Decreases"] = settings.get("Decreases", {}) | lowered
     if switches:

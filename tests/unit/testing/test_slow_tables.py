@@ -123,6 +123,34 @@ async def test_descriptions_are_late(asking):
         assert (await ask("DescribeTable"))["Table"]["DeletionProtectionEnabled"] is True
 
 
+async def test_of_two_changes_shortly_after_each_other_neither_shows_at_once(asking):
+    with LocalEngine(durations=Durations(lag=2.0, create_table=0.0, update_table=0.0)) as slow:
+        ask = asking(slow)
+        await ask("CreateTable", **table_on())
+        await asyncio.sleep(2)
+        await ask("UpdateTable", DeletionProtectionEnabled=True)
+        await asyncio.sleep(1)
+        await ask("UpdateTable", TableClass="STANDARD_INFREQUENT_ACCESS")
+        assert (await ask("DescribeTable"))["Table"]["DeletionProtectionEnabled"] is False
+        await asyncio.sleep(2)
+        assert (await ask("DescribeTable"))["Table"]["DeletionProtectionEnabled"] is True
+
+
+async def test_a_table_that_is_made_again_after_a_reset_has_nothing_of_the_other_one(asking):
+    with LocalEngine(durations=Durations(lag=3.0, create_table=10.0, update_table=10.0)) as slow:
+        ask = asking(slow)
+        await made(ask)
+        await ask("UpdateTable", DeletionProtectionEnabled=True)
+        await asyncio.sleep(1)
+        slow.reset()
+        await ask("CreateTable", **table_on())
+        with pytest.raises(ResourceNotFoundError):
+            await ask("DescribeTable")
+        await asyncio.sleep(9.5)  # the other one's change would be done
+        assert await status(ask) == "CREATING"
+        assert [entry.after for entry in slow.log] == ["CREATING", "ACTIVE", "UPDATING", "CREATING"]
+
+
 async def test_an_index_is_allocated_while_its_table_is_updating_and_then_filled_while_it_is_active(ask, slow):
     await made(ask)
     await ask("UpdateTable", **building("city"))

@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -29,7 +29,7 @@ def container_answer() -> bytes:
 
 
 @contextmanager
-def key_in(source: Source, endpoint: str) -> Iterator[None]:
+def key_in(source: Source, endpoint: str) -> Generator[None]:
     """Let an access key be found in one place and no other, for this process and those that it starts.
 
     Args:

@@ -2,8 +2,7 @@
 
 aiobotocore and botocore load their rules and their model of the service, as in production, where no endpoint stands
 anywhere. This library reads the profile through aiobotocore, which it imports here, in a thread: that is in the figure.
-It loads the model where no endpoint stands anywhere. ``blocked_ms`` is the longest time in which the event loop did
-nothing else.
+``blocked_ms`` is the longest time in which the event loop did nothing else.
 """
 
 import asyncio

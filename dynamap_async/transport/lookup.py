@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Mapping
+from contextlib import suppress
 from math import inf
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ import botocore.utils
 from aiobotocore.config import AioConfig
 from aiobotocore.httpsession import AIOHTTPSession
 from aiobotocore.session import AioSession
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, ProfileNotFound
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.service import Service
@@ -114,7 +115,8 @@ def _merged(config: Any, layer: Any) -> Any:
 def _user_agent(config: Any, session: Any) -> str:
     identifier = config.user_agent_appid
     if identifier is None:
-        identifier = session.get_config_variable("user_agent_appid")
+        with suppress(ProfileNotFound):  # nothing else may be wanted of it
+            identifier = session.get_config_variable("user_agent_appid")
     named = config.user_agent or " ".join(filter(None, (session.user_agent(), application_part(identifier))))
     return sent_user_agent(named, config.user_agent_extra)
 

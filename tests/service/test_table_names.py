@@ -131,8 +131,8 @@ async def test_name_that_no_model_declares_is_refused_when_the_session_is_opened
     ("names", "message"),
     [
         (["readers"], 'table_names=[\'readers\'] is not a mapping; write table_names={"users": "legacy_users"}'),
-        ({"readers": "a"}, "table_names={'readers': 'a'}: a table's name has 3 to 255 characters"),
-        ({"readers": 5}, "table_names={'readers': 5}: a table's name has 3 to 255 characters"),
+        ({"readers": "a"}, "table_names={'readers': 'a'}: 'a' is no table; write its name, of 3 to 255 characters"),
+        ({"readers": 5}, "table_names={'readers': 5}: 5 is no table; write its name, of 3 to 255 characters"),
         ({"readers": "old", "loans": "old"}, "table_names gives 'readers' and 'loans' the same name, 'old'"),
     ],
     ids=["no mapping", "too short", "no text", "two of one name"],

@@ -136,7 +136,7 @@ def test_an_environment_names_the_engine_that_is_started_for_it(configured, sett
     assert settings("--env other")["engine"] == ("native", "dynamap.toml, env.other")
     asked = []
 
-    def refuse(kind, port):
+    def refuse(kind, port, data):
         asked.append(kind)
         raise ConfigurationError("not here")
 

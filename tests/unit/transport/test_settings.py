@@ -50,6 +50,13 @@ def test_whatever_a_connection_leaves_open_is_looked_up(facts):
     assert complete_settings(connection(**{"endpoint_url": LOCAL, **facts})) is None
 
 
+def test_a_profile_that_does_not_exist_is_no_fault_of_a_connection_that_wants_nothing_of_it(monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "none-of-that-name")
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy:1")  # so that the environment is looked at
+
+    assert settings(endpoint_url=LOCAL).endpoint == to_endpoint(LOCAL, "eu-west-1")
+
+
 def test_a_proxy_of_the_environment_is_looked_up_by_aiobotocores_rules(monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://proxy:1")
     assert complete_settings(connection(endpoint_url=LOCAL)) is None

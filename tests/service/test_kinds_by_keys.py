@@ -1,6 +1,6 @@
 """Tables whose kinds the keys tell, as DynamoDB itself answers for them."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 import pytest_asyncio
@@ -254,6 +254,27 @@ async def test_the_latest_version_and_its_history_are_told_by_the_least_number(f
         assert found == [Version(id="a", number=1), Version(id="a", number=2)]
         everything = await filled.query(Latest, Version).where(Latest.id == "a")
         assert [type(each) for each in everything] == [Latest, Version, Version]
+    finally:
+        await filled.tables.delete(table)
+
+
+async def test_a_scan_finds_items_of_one_partition_key_that_is_spread_over_shards(filled) -> None:
+    table = Table("spread", partition_key="pk", sort_key="sk", discriminator=None)
+
+    class Hot(Model, table=table):
+        pk: PartitionKey[Literal["hot"]] = attr(shards=4)
+        sk: SortKey[str]
+
+    class Cold(Model, table=table):
+        pk: PartitionKey[Literal["cold"]]
+        sk: SortKey[str]
+
+    await filled.tables.create(table)
+    try:
+        hot = [Hot(pk="hot", sk=f"{number}") for number in range(8)]
+        await filled.put_many([*hot, Cold(pk="cold", sk="1")])
+        assert sorted(await filled.scan(Hot), key=repr) == hot
+        assert await filled.scan(Cold) == [Cold(pk="cold", sk="1")]
     finally:
         await filled.tables.delete(table)
 

@@ -56,8 +56,9 @@ class AttributeShape:
         """What all texts begin with, and whether that is all of each text."""
         if self.template is None:
             only = self.shape.pieces[0]
-            alone = isinstance(only, OneOf) and len(only.texts) == 1 and self.tag == "S"
-            return (next(iter(only.texts)), True) if isinstance(only, OneOf) and alone else ("", False)
+            if isinstance(only, OneOf) and len(only.texts) == 1 and self.tag == "S":
+                return next(iter(only.texts)), not self.sharded
+            return "", False
         return self.template.prefix({}), not self.template.parts and not self.sharded
 
     @property

@@ -6,6 +6,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BulkPut
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -111,6 +112,8 @@ class _BulkPut:
         if table is None or table is not self._table or table.status == "DELETING":
             raise Failed("ResourceNotFoundException", f"Requested resource not found: Table: {self._table.name}")
         until = int(len(records) * share)
+        if until > self._done:
+            self._service.store.journal.note(partial(vars(self).update, self._progress()))
         for key, number_, line in records[self._done : until]:
             if key not in self._stopped:
                 self._put(key, number_, line)
@@ -124,6 +127,13 @@ class _BulkPut:
             self._report(job, outcome or "COMPLETED")
         self._keep_counts(job)
         return outcome
+
+    def _progress(self) -> dict[str, Any]:
+        """Return a copy of what changes while items are written."""
+        own = vars(self)
+        counts = {name: own[name] for name in ("_done", "_processed", "_failed")}
+        reports = defaultdict(list, {kind: [*lines] for kind, lines in self._reports.items()})
+        return {**counts, "_stopped": set(self._stopped), "_reports": reports, "_usage": self._usage.copy()}
 
     def _read(self) -> list[tuple[str, int, bytes | None]]:
         if self._records is None:
@@ -265,7 +275,7 @@ def start_bulk_put_items(service: Service, body: dict[str, Any]) -> dict[str, An
         ProcessedInputBytes=0,
         FailedItemCount=0,
     )
-    service.jobs.start(job, service.store.journal.note)
+    service.jobs.start(job)
     return {"BulkOperationDescription": _description(job)}
 
 

@@ -209,7 +209,7 @@ def export_table_to_point_in_time(service: Service, body: dict[str, Any]) -> dic
         ItemCount=export.items,
         **export.details,
     )
-    service.jobs.start(job, service.store.journal.note)
+    service.jobs.start(job)
     return {"ExportDescription": _description(job)}
 
 

@@ -164,7 +164,7 @@ def import_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
         InputCompressionType=body.get("InputCompressionType", "NONE"),
         TableCreationParameters=creation,
     )
-    service.jobs.start(job, service.store.journal.note)
+    service.jobs.start(job)
     return {"ImportTableDescription": _description(job)}
 
 

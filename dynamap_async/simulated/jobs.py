@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from string import hexdigits
 from typing import Any, Final, Literal, TypeAlias
 
 from dynamap_async.simulated.errors import Refused, invalid
@@ -72,6 +73,10 @@ class Job:
             self.ended = min(now, self.ends)
             self.status = outcome or "COMPLETED"
 
+    def go_back(self, status: str, ended: float | None, details: dict[str, Any]) -> None:
+        """Be as before: what it did was undone."""
+        self.status, self.ended, self.details = status, ended, details
+
     def cancel(self) -> None:
         """Let it end the next time that it is looked at."""
         if self.status == "IN_PROGRESS":
@@ -79,23 +84,23 @@ class Job:
 
 
 class Jobs:
-    """All exports, imports and bulk puts of a service."""
+    """All exports, imports and bulk puts of a service.
 
-    def __init__(self) -> None:
+    Args:
+        note: keeps how a change is undone.
+    """
+
+    def __init__(self, note: Callable[[Callable[[], object]], object]) -> None:
+        self._note = note
         self._all: dict[str, Job] = {}
         self.waiting: list[Job] = []
         """Those that are not done."""
 
-    def start(self, job: Job, note: Callable[[Callable[[], object]], object]) -> None:
-        """Begin a job.
-
-        Args:
-            job: what begins.
-            note: keeps how it is undone.
-        """
+    def start(self, job: Job) -> None:
+        """Begin a job."""
         self._all[job.arn] = job
         self.waiting.append(job)
-        note(partial(self._forget, job))
+        self._note(partial(self._forget, job))
 
     def _forget(self, job: Job) -> None:
         self._all.pop(job.arn, None)
@@ -105,8 +110,14 @@ class Jobs:
     def catch_up(self, now: float) -> None:
         """Do what is due in each of them."""
         for job in list(self.waiting):
+            self._note(partial(self._go_back, job, job.status, job.ended, dict(job.details)))
             job.catch_up(now)
         self.waiting = [job for job in self.waiting if job.ended is None]
+
+    def _go_back(self, job: Job, status: str, ended: float | None, details: dict[str, Any]) -> None:
+        job.go_back(status, ended, details)
+        if job not in self.waiting:
+            self.waiting.append(job)
 
     def find(self, kind: Kind, arn: str) -> Job | None:
         """Return a job; None if there is none."""
@@ -153,7 +164,7 @@ class Jobs:
         recent = [job for job in found if job.started >= now - _LISTED_SECONDS]
         begin = 0
         if token is not None:
-            if len(token) != 112 or token != token[:16] * 7:
+            if len(token) != 112 or token != token[:16] * 7 or not set(token) <= set(hexdigits):
                 raise invalid("Invalid NextToken")
             begin = int(token[:16], 16)
         end = begin + size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from math import inf
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.simulated import (
@@ -126,6 +127,7 @@ class SimulatedDynamoDB(Service):
         """Yield the parts of a text that has all tables and items, for ``read`` of another one."""
         with self.turn:
             self.states.finish()
+            self.jobs.catch_up(inf)
             yield from saved.written(self)
 
     def read(self, text: bytes) -> None:

@@ -80,7 +80,7 @@ class Service:
         self.turn: threading.Lock = threading.Lock()
         """Held by whoever works on the tables."""
         self.buckets = buckets
-        self.jobs: Jobs = Jobs()
+        self.jobs: Jobs = Jobs(self.store.journal.note)
         """Exports, imports and bulk puts."""
         self.lag = None if lag is None else Lag(lag, clock, self.random("lag"))
         self.expiry = None if expire is None else Expiry(self.store, clock, self.random, expire)
@@ -113,6 +113,7 @@ class Service:
         with self.turn:
             self.store.journal.restore(snapshot)
             self.settle()
+            self.states.settle()
 
     def items(self, name: str) -> list[Item]:
         """Return the items of a table, in the order of scans."""
@@ -142,7 +143,8 @@ class Service:
 
     def size(self) -> int:
         """Return the bytes of all items."""
-        return sum(table.bytes for table in self.store.tables.values())
+        with self.turn:
+            return sum(table.bytes for table in self.store.tables.values())
 
     def forget_tables(self) -> None:
         """Forget all tables."""

@@ -108,6 +108,10 @@ class States:
         """Let happen all that has begun."""
         self._catch_up(math.inf)
 
+    def settle(self) -> None:
+        """Let descriptions show what is there now."""
+        self._late.clear()
+
     def _go_back(self, due: list[tuple[float, int, Table, Callable[[], None]]]) -> None:
         self._due = due
 

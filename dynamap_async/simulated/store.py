@@ -346,19 +346,22 @@ class Table(Place):
         else:  # it stands where it stood, and not in indexes into which it did not fit
             self.store(self._between(key, now, before, before.item, before.places))
 
-    def build(self, index: Index, fits: Callable[[Index, Item], bool]) -> None:
+    def build(self, index: Index, fits: Callable[[Index, Item], bool], number: int | None = None) -> None:
         """Add an index, and put the items in it that fit.
 
         Args:
-            index: the index, empty.
+            index: the index.
             fits: tells whether the index takes an item.
+            number: how many of the indexes come before it, as before it was dropped; None for all.
         """
-        self.indexes[index.name] = index
+        number = len(self.indexes) if number is None else number
+        others = list(self.indexes.values())
+        self.indexes = {each.name: each for each in (*others[:number], index, *others[number:])}
         found: dict[Position, Entry] = {}
         for key, entry in self.entries.items():
             item = entry.item
             place = index.place_of(item, key) if fits(index, item) else None
-            entry.stand((*entry.places, place))
+            entry.stand((*entry.places[:number], place, *entry.places[number:]))
             if place is not None:
                 found[place] = index.entry(item, entry)
         index.fill(found)

@@ -223,9 +223,10 @@ def _delete_index(service: Service, table: Table, name: str, *, vector: bool) ->
 
 
 def _drop(service: Service, table: Table, index: Index | VectorIndex) -> None:
+    number = [*table.indexes, *table.vectors].index(index.name)
     table.drop(index.name)
     if isinstance(index, Index):
-        service.store.journal.note(partial(table.build, index, fits))
+        service.store.journal.note(partial(table.build, index, fits, number))
     else:
         service.store.journal.note(partial(table.build_vectors, index))
     service.keep_settings(table)

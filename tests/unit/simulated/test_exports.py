@@ -353,3 +353,8 @@ def test_an_engine_without_buckets_says_how_it_gets_them(call, refused):
 
 def test_an_export_that_is_not_known_is_not_found(service, refused):
     assert refused(service, "DescribeExport", ExportArn=f"{ARN}/export/1")[0] == "ExportNotFoundException"
+
+
+@pytest.mark.parametrize("token", ["z" * 112, "+000000000000001" * 7, "0" * 111])
+def test_a_token_that_was_not_given_is_refused(service, refused, token):
+    assert refused(service, "ListExports", NextToken=token) == ("ValidationException", "Invalid NextToken")

@@ -247,3 +247,11 @@ def test_what_cannot_be_imported_is_refused(service, refused, change, text):
 def test_a_table_that_is_there_cannot_be_imported(call, service, refused):
     call(service, "CreateTable", **TABLE)
     assert refused(service, "ImportTable", **FROM)[0] == "ResourceInUseException"
+
+
+def test_an_engine_that_is_left_keeps_what_it_was_to_import(call, service, folder):
+    (folder / "in" / "1.json").write_bytes(text_of(ITEMS))
+    call(service, "ImportTable", **FROM)
+    kept = SimulatedDynamoDB()
+    kept.read(b"".join(service.written()))
+    assert len(kept.items("notes")) == 5

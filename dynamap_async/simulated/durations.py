@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from random import Random
 from typing import Any, TypeAlias, cast
 
@@ -57,7 +58,8 @@ class Durations:
             value: Any = getattr(self, name)
             parts = cast("Sequence[Any]", value) if isinstance(value, tuple | list) else (value,)
             numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in parts)
-            if not parts or not numbers or any(each < 0 for each in parts):
+            is_form = len(parts) == 2 if isinstance(value, tuple) else bool(parts)
+            if not is_form or not numbers or not all(0 <= each < inf for each in parts):
                 return f"{name}={value!r}: give seconds, (lowest, highest), or a list of seconds, none of them negative"
         return None
 

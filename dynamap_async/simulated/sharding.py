@@ -56,19 +56,21 @@ class StreamShards:
         """Return what is wrong with the first value that cannot be; None if all can."""
         counts = {name: getattr(self, name) for name in ("split_load", *_PER_SECOND) if getattr(self, name) is not None}
         for name, value in {"shards": self.shards, **counts}.items():
-            if not isinstance(value, int) or value < 1:
+            if type(value) is not int or value < 1:
                 return f"{name}={value!r} is no whole number from 1 on"
         for name in ("lifetime", "iterator_lifetime", "retention"):
             if not _is_number(getattr(self, name), 1):
                 return f"{name}={getattr(self, name)!r} is no number of seconds from 1 on"
-        if not all(_is_number(time, 0) for time in (self.child_delay, *self.splits)):
-            return "child_delay= and splits= are seconds, none of them negative"
+        if not _is_number(self.child_delay, 0):
+            return f"child_delay={self.child_delay!r} is no number of seconds from 0 on"
+        if not isinstance(self.splits, tuple | list) or not all(_is_number(time, 0) for time in self.splits):
+            return f"splits={self.splits!r} is no list of seconds, none of them negative"
         is_share = _is_number(self.empty_pages, 0) and self.empty_pages < 1
         return None if is_share else f"empty_pages={self.empty_pages!r} is no share from 0 to below 1"
 
 
 def _is_number(value: object, least: float) -> bool:
-    return isinstance(value, int | float) and value >= least
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= least
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,7 @@ class Sharding:
             self._load[shard.id] = (int(now), count)
             if count > self.rules.split_load:
                 self._replace(stream, shard, now, 2)
+                self._plan(stream, stream.splits)
                 shard = _of_hash(stream, key_hash)
         return shard
 

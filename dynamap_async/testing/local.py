@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self, TypeVar, cast
 from zlib import crc32
 
 from dynamap_async.errors import ConfigurationError
@@ -35,14 +35,10 @@ from dynamap_async.transport.channel import Answer, Channel
 from dynamap_async.transport.settings import ConnectionSettings
 from dynamap_async.wire import WireItem
 
+Rules = TypeVar("Rules", Capacity, Durations, StreamShards)
+
 _NOWHERE = "http://in-this-process.invalid"
 """The URL of sessions that send without a socket."""
-
-
-def _checked(durations: Durations) -> Durations:
-    if (fault := durations.fault()) is not None:
-        raise ConfigurationError(f"durations=Durations(...): {fault}")
-    return durations
 
 
 class LocalChannel:
@@ -175,13 +171,9 @@ class LocalEngine(Engine):
             raise ConfigurationError(f"clock={clock!r} is not a function that returns epoch seconds; leave it out")
         if type(seed) is not int:
             raise ConfigurationError(f"seed={seed!r} is not a whole number; leave it out, or write seed=1")
-        if streams is not None and (fault := streams.fault()) is not None:
-            raise ConfigurationError(f"streams=StreamShards(...): {fault}; leave it out for what DynamoDB does")
-        if capacity is not None and (fault := capacity.fault()) is not None:
-            raise ConfigurationError(f"capacity=Capacity(...): {fault}; leave it out for what DynamoDB has")
-        self._streams: Final = streams
-        self._capacity: Final = capacity
-        self._durations: Final = None if durations is None else _checked(durations)
+        self._streams: Final = None if streams is None else _checked("streams", streams, StreamShards)
+        self._capacity: Final = None if capacity is None else _checked("capacity", capacity, Capacity)
+        self._durations: Final = None if durations is None else _checked("durations", durations, Durations)
         self._takes_time = False
         self._clock_is_given = clock is not None
         self._clock: Final = EngineClock(clock)
@@ -244,7 +236,7 @@ class LocalEngine(Engine):
             self._take_time(self._durations, clock=None, seed=self._seed)
 
     def _take_time(self, durations: Durations, *, clock: Callable[[], float] | None, seed: int) -> None:
-        self._running_service.take_time(_checked(durations).draw, seed)
+        self._running_service.take_time(_checked("durations", durations, Durations).draw, seed)
         self._takes_time = True
         if clock is not None:
             self._clock_is_given = True
@@ -316,8 +308,9 @@ class LocalEngine(Engine):
         Raises:
             ConfigurationError: the engine is not running.
         """
-        throttle = self._running_service.throttle
-        return [] if throttle is None else list(throttle.refusals)
+        service = self._running_service
+        with service.turn:  # others may be refused
+            return [] if service.throttle is None else list(service.throttle.refusals)
 
     def reset(self) -> None:
         """Forget all tables of this engine. Sessions stay usable."""
@@ -463,6 +456,19 @@ class LocalEngine(Engine):
             server.close()
         if self._data is not None and service is not None:  # nobody can write any more
             self._data.save(service.written())
+
+
+def _checked(name: str, given: object, kind: type[Rules]) -> Rules:
+    """Return the rules that a keyword gives.
+
+    Raises:
+        ConfigurationError: they are none of this kind, or one of their values cannot be.
+    """
+    if not isinstance(given, kind):
+        raise ConfigurationError(f"{name}={given!r} is no {kind.__name__}; write {name}={kind.__name__}()")
+    if (fault := given.fault()) is not None:
+        raise ConfigurationError(f"{name}={kind.__name__}(...): {fault}; leave it out for what DynamoDB does")
+    return given
 
 
 def _seconds(name: str, value: object, example: str) -> float:

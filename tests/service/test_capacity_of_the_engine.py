@@ -97,7 +97,7 @@ def test_on_a_virtual_clock_two_runs_of_one_seed_have_one_log_of_refusals():
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        ({"units": 0}, "units=0 is no number from 1 on; leave it out for what DynamoDB has"),
+        ({"units": 0}, "units=0 is no number from 1 on; leave it out for what DynamoDB does"),
         ({"burst_seconds": 0.5}, "burst_seconds=0.5 is no number from 1 on"),
         ({"partitions": 1.5}, "partitions=1.5 is no whole number from 1 on"),
         ({"partition_write_units": "many"}, "partition_write_units='many' is no number"),

@@ -1,5 +1,6 @@
 """What a ``LocalEngine`` does as DynamoDB does it, and a program finds out in production otherwise."""
 
+import math
 import re
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -9,7 +10,7 @@ import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, TimeToLive
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.testing import FrozenClock, LocalEngine
+from dynamap_async.testing import Durations, FrozenClock, LocalEngine, StreamShards
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -99,3 +100,20 @@ def test_a_table_is_exported_to_a_folder_and_imported_from_it(tmp_path):
 def test_a_setting_that_makes_no_sense_is_refused_with_the_remedy(setting, remedy):
     with pytest.raises(ConfigurationError, match=re.escape(remedy)):
         LocalEngine(**setting)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"streams": True}, "streams=True is no StreamShards; write streams=StreamShards()"),
+        ({"streams": StreamShards(splits=3.0)}, "splits=3.0 is no list of seconds"),
+        ({"capacity": 5}, "capacity=5 is no Capacity; write capacity=Capacity()"),
+        ({"durations": 5.0}, "durations=5.0 is no Durations; write durations=Durations()"),
+        ({"durations": Durations(backfill=math.nan)}, "backfill=nan"),
+        ({"durations": Durations(backfill=(1.0, math.inf))}, "backfill="),
+        ({"durations": Durations(backfill=(1.0, 2.0, 3.0))}, "backfill="),
+    ],
+)
+def test_a_mode_that_cannot_be_is_refused_with_what_to_write(wrong, text):
+    with pytest.raises(ConfigurationError, match=re.escape(text)):
+        LocalEngine(**wrong)

@@ -208,6 +208,17 @@ def test_a_shard_splits_under_load():
     assert len(engine.service.streams.find(engine.arn).open) == 2
 
 
+def test_children_of_a_split_under_load_live_as_long_as_others():
+    engine = Engine(**unlimited(shards=1, split_load=1))
+    engine.now += HOUR
+    for number in range(2):
+        engine.put("a", number)
+    engine.now += 3.5 * HOUR
+    assert len(engine.shards()) == 3
+    engine.now += HOUR
+    assert len(engine.shards()) == 5
+
+
 def test_descriptions_have_a_hundred_shards_a_page():
     engine = Engine(**unlimited(shards=150))
     first = engine.ask("DescribeStream", StreamArn=engine.arn)["StreamDescription"]
@@ -437,6 +448,9 @@ def test_items_that_expired_are_deleted_by_the_service_in_their_shard():
         {"readers": 0},
         {"retention": -1},
         {"empty_pages": 1},
+        {"shards": True},
+        {"splits": 3.0},
+        {"lifetime": True},
     ],
 )
 def test_values_that_cannot_be_are_named(wrong):

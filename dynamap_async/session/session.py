@@ -94,6 +94,7 @@ class Session(EnteredByAsyncWith):
         credentials: Credentials | None = None,
         aio_session: AioSession | None = None,
         aio_config: AioConfig | None = None,
+        min_connections: int = 0,
         client: AioClient | None = None,
         transport: Transport | None = None,
         table_prefix: str = "",
@@ -119,6 +120,8 @@ class Session(EnteredByAsyncWith):
             credentials: a fixed access key; otherwise aiobotocore's credential chain.
             aio_session: a session of aiobotocore to take credentials and configuration from.
             aio_config: aiobotocore's HTTP settings: pool size, timeouts, proxies, certificates.
+            min_connections: how many connections are made when the session opens, so that the first requests do not
+                wait for them.
             client: your own aiobotocore DynamoDB client to send through, with its retries turned off. It excludes
                 all settings before it; the session does not close it.
             transport: another way to send, for tests.
@@ -143,7 +146,9 @@ class Session(EnteredByAsyncWith):
         """
         check_settings(close_timeout_seconds, retry=retry, batching=batching, capacity=capacity)
         settings: dict[str, Any] = {"credentials": credentials, "aio_session": aio_session, "aio_config": aio_config}
-        connection = Connection(region=region, endpoint_url=endpoint_url, profile=profile, **settings)
+        connection = Connection(
+            region=region, endpoint_url=endpoint_url, profile=profile, min_connections=min_connections, **settings
+        )
         self._batching = batching or BatchPolicy()
         policies: dict[str, Any] = {"retry": retry or RetryPolicy(), "batching": self._batching, "capacity": capacity}
         names = names_of_tables(table_prefix, table_names)

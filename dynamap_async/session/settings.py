@@ -115,7 +115,7 @@ def to_transport(
     if given and (connection != Connection() or len(given) > 1):
         raise ConfigurationError(
             "client= and transport= have their own connection; give only one of them, and drop region, endpoint_url, "
-            "profile, credentials, aio_session and aio_config"
+            "profile, credentials, aio_session, aio_config and min_connections"
         )
     if client is not None:
         from dynamap_async.transport import ClientTransport  # its maker has loaded aiobotocore

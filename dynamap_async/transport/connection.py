@@ -52,6 +52,9 @@ class Connection:
     aio_config: AioConfig | None = None
     """HTTP settings: pool size, timeouts, proxies, client certificate. Its retries are not used: ours are."""
 
+    min_connections: int = 0
+    """How many connections are made when the transport opens, TLS included, so that no request waits for them."""
+
     def __post_init__(self) -> None:
         for setting, module, name, example in _KINDS:
             value: object = getattr(self, setting)
@@ -60,6 +63,9 @@ class Connection:
                 raise ConfigurationError(
                     f"{setting} cannot be of type {type(value).__name__}; write {setting}={example}"
                 )
+        least: object = self.min_connections
+        if not isinstance(least, int) or isinstance(least, bool) or least < 0:
+            raise ConfigurationError(f"min_connections={least!r}: give a whole number from 0 up")
         if self.credentials is not None:
             checked_credentials(self.credentials)
         if self.profile is not None and self.aio_session is not None:

@@ -301,7 +301,7 @@ class WireTransport:
         Raises:
             ConfigurationError: the HTTP client does not accept the settings.
         """
-        return await open_channel(settings, self._longest_connect_seconds)
+        return await open_channel(settings, self._longest_connect_seconds, self._lookup.connection.min_connections)
 
     async def _remedied(
         self, credentials: CredentialSource, error: CredentialsRejectedError, answer: Answer, used: Credentials
@@ -362,12 +362,15 @@ def refuse_mocked(endpoint: Endpoint) -> None:
         )
 
 
-async def open_channel(settings: ConnectionSettings, longest_connect_seconds: float) -> Channel:
+async def open_channel(
+    settings: ConnectionSettings, longest_connect_seconds: float, min_connections: int = 0
+) -> Channel:
     """Return the channel that the settings ask for.
 
     Args:
         settings: what the connection turned out to be.
         longest_connect_seconds: how long connecting may take at most, whatever the settings say.
+        min_connections: how many connections to make at once; not by proxies and HTTP clients of the user's.
 
     Raises:
         ConfigurationError: the HTTP client does not accept the settings.
@@ -379,7 +382,14 @@ async def open_channel(settings: ConnectionSettings, longest_connect_seconds: fl
 
         return await open_session_class(settings, longest_connect_seconds)
     if settings.config.connector_args.keys() <= OWN_CONNECTOR_ARGS:
-        return Pool(settings, longest_connect_seconds)
+        pool = Pool(settings, longest_connect_seconds)
+        try:
+            if min_connections:
+                await pool.connect(min_connections)
+        except BaseException:
+            await pool.close()
+            raise
+        return pool
     from dynamap_async.transport.aiohttp_channel import AiohttpChannel  # the look-up loaded it
 
     return AiohttpChannel(settings, longest_connect_seconds)

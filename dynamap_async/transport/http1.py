@@ -119,6 +119,14 @@ class Http1Connection(asyncio.BufferedProtocol):
         waiter = self._waiter = self._loop.create_future()
         return waiter
 
+    def rest(self) -> None:
+        """Wait for the next request, at most for the idle time."""
+        self._news = self._look
+        self._due = due = self._loop.time() + self._idle_seconds
+        if due < self._timer_due:
+            self._set_timer()
+        self._idle(self)
+
     async def write_rest(self, body: bytes, waiter: asyncio.Future[Answer]) -> None:
         """Write the rest of a body, no faster than the peer takes it. An answer that comes meanwhile ends this.
 
@@ -244,11 +252,7 @@ class Http1Connection(asyncio.BufferedProtocol):
             self._abort()
             self._write_on()
             return
-        self._news = self._look
-        self._due = due = self._loop.time() + self._idle_seconds
-        if due < self._timer_due:
-            self._set_timer()
-        self._idle(self)
+        self.rest()
 
     def _fail(self, error: Exception) -> None:
         waiter, self._waiter = self._waiter, None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import ssl
 from collections import deque
@@ -43,6 +44,9 @@ _NEXT_AFTER_SECONDS: Final = 0.25
 
 _Address = tuple[Any, Any, int, str, Any]
 """As ``getaddrinfo`` gives it."""
+
+
+logger: logging.Logger = logging.getLogger("dynamap_async")
 
 
 class Pool:
@@ -98,6 +102,31 @@ class Pool:
         finally:
             if self._waiting:
                 self._wake()
+
+    async def connect(self, number: int) -> None:
+        """Make connections before there is anything to send.
+
+        If that fails, the log tells it, and the next one is made for the first request that needs it.
+
+        Args:
+            number: how many, at most the size of the pool.
+        """
+        failures: list[NotConnectedError] = []
+
+        async def make_one() -> None:
+            try:
+                connection = await self._another()
+            except NotConnectedError as error:
+                failures.append(error)
+            else:
+                connection.rest()
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(number, self._most)):
+                group.create_task(make_one())
+        if failures:
+            why = failures[0].__cause__
+            logger.warning("%d of min_connections=%d were not made: %r", len(failures), number, why)
 
     async def close(self) -> None:
         """Close all connections, and wait for a second at most until they are closed."""

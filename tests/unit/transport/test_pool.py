@@ -16,6 +16,7 @@ import pytest_asyncio
 from dynamap_async import Model, PartitionKey, Session
 from dynamap_async.config import Credentials
 from dynamap_async.errors import (
+    ConfigurationError,
     ConnectionFailedError,
     DamagedResponseError,
     Outcome,
@@ -77,7 +78,7 @@ async def to_server():
     """Start a server, and open a transport to it."""
     async with contextlib.AsyncExitStack() as stack:
 
-        async def open_transport(serve, config=None, host="127.0.0.1"):
+        async def open_transport(serve, config=None, host="127.0.0.1", **facts):
             server = RawServer()
             await server.start(serve)
             stack.push_async_callback(server.stop)
@@ -86,6 +87,7 @@ async def to_server():
                 endpoint_url=f"http://{host}:{server.port}",
                 credentials=CREDENTIALS,
                 aio_config=None if config is None else AioConfig(**config),
+                **facts,
             )
             transport = WireTransport(connection)
             await transport.open()
@@ -946,3 +948,61 @@ def test_a_session_whose_event_loop_has_ended_warns_where_it_is_dropped_unclosed
     assert [str(warning.message) for warning in recwarn if warning.category is ResourceWarning] == [
         "a session was dropped unclosed; use `async with Session(...)`, or `await session.close()`"
     ]
+
+
+async def test_connections_that_are_wanted_from_the_start_are_there_before_the_first_request(to_server, get_item):
+    transport, server = await to_server(answering(), min_connections=3)
+    assert len(transport._opened[DYNAMODB].channel._idle) == 3
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(3):
+            group.create_task(transport.send(get_item))
+    assert server.connections == 3
+
+
+async def test_no_more_connections_are_made_at_the_start_than_there_may_be(to_server):
+    transport, _server = await to_server(answering(), {"max_pool_connections": 2}, min_connections=5)
+
+    assert len(transport._opened[DYNAMODB].channel._idle) == 2
+
+
+async def test_a_session_opens_where_no_connection_can_be_made_and_the_log_tells_why(caplog, refused_url):
+    transport = WireTransport(
+        Connection(
+            region="eu-west-1",
+            endpoint_url=refused_url,
+            credentials=CREDENTIALS,
+            min_connections=2,
+        )
+    )
+    await transport.open()
+    await transport.close()
+
+    assert "2 of min_connections=2 were not made: ConnectionRefusedError" in caplog.text
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, "2", None, True])
+async def test_a_number_of_connections_that_is_none_is_refused(wrong):
+    with pytest.raises(ConfigurationError, match="min_connections=.*: give a whole number from 0 up"):
+        Connection(min_connections=wrong)
+
+
+async def test_an_opening_that_is_cancelled_while_it_connects_leaves_no_connection(monkeypatch):
+    connecting, pools = asyncio.Event(), []
+
+    async def connect(self, _connection):
+        pools.append(self)
+        connecting.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(pool.Pool, "_connect", connect)
+    transport = WireTransport(
+        Connection(region="eu-west-1", endpoint_url="http://127.0.0.1:1", credentials=CREDENTIALS, min_connections=2)
+    )
+    opening = asyncio.ensure_future(transport.open())
+    await connecting.wait()
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+
+    assert (pools[0]._closed, pools[0]._open) == (True, set())

@@ -61,6 +61,8 @@ class Durations:
             is_form = len(parts) == 2 if isinstance(value, tuple) else bool(parts)
             if not is_form or not numbers or not all(0 <= each < inf for each in parts):
                 return f"{name}={value!r}: give seconds, (lowest, highest), or a list of seconds, none of them negative"
+            if isinstance(value, tuple) and value[0] > value[1]:
+                return f"{name}={value!r} begins with the highest; write ({value[1]!r}, {value[0]!r}), or a list"
         return None
 
     def draw(self, name: str, number: int, random: Random) -> float:
@@ -73,7 +75,7 @@ class Durations:
         """
         duration: Duration = getattr(self, name)
         if isinstance(duration, tuple):
-            return random.uniform(min(duration), max(duration))
+            return random.uniform(duration[0], duration[1])
         if isinstance(duration, int | float):
             return float(duration)
         return float(duration[min(number, len(duration) - 1)])

@@ -65,7 +65,8 @@ class DataFile:
             if now not in {None, self._as_read}:
                 raise ConfigurationError(
                     f"{self._given} was changed by another program while the engine ran, and is left as it is; what "
-                    f"the engine had is in {new}"
+                    f"the engine had is in {new}; to go on with that, move it to the place of the first, or name it as "
+                    "the data of the next engine"
                 )
             if now is not None:
                 new.chmod(self._file.stat().st_mode)

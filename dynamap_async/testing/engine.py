@@ -154,7 +154,7 @@ class Engine(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._end()
+        self._leave()
 
     async def __aenter__(self) -> Self:
         """Start the engine in a thread, and create the tables of its models.
@@ -174,7 +174,7 @@ class Engine(ABC):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await _ended(asyncio.get_running_loop().run_in_executor(None, self._end))
+        await _ended(asyncio.get_running_loop().run_in_executor(None, self._leave))
 
     def _begin(self) -> None:
         if self._running:
@@ -187,6 +187,10 @@ class Engine(ABC):
             self._end()
             raise
         self._running = True
+
+    def _leave(self) -> None:
+        """End after the block has run; ``_end`` is for one that was never entered, too."""
+        self._end()
 
     def _end(self) -> None:
         self._running = False

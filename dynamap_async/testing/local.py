@@ -450,10 +450,14 @@ class LocalEngine(Engine):
         return "in this process" if self._server is None else super()._place()
 
     def _stop(self) -> None:
-        server, service = self._server, self._service
+        server = self._server
         self._server = self._service = None
         if server is not None:
             server.close()
+
+    def _leave(self) -> None:
+        service = self._service
+        super()._leave()
         if self._data is not None and service is not None:  # nobody can write any more
             self._data.save(service.written())
 

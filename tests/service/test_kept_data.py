@@ -1,5 +1,6 @@
 """``LocalEngine(data=...)``: what one run stored is there in the next, whatever happens while it is written."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -7,11 +8,12 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, SortKey, TimeToLive
-from dynamap_async.errors import ConfigurationError
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, SortKey, Table, TimeToLive
+from dynamap_async.errors import ConfigurationError, ModelDefinitionError
 from dynamap_async.testing import LocalEngine
 from dynamap_async.testing.data_file import DataFile
 
@@ -133,7 +135,9 @@ def test_what_another_program_wrote_meanwhile_is_not_lost_and_neither_is_what_th
     engine.forget(["visits"])
     with LocalEngine(data=file) as other:
         other.load("visits", [{"user": {"S": "bob"}, "number": {"N": "1"}}])
-    with pytest.raises(ConfigurationError, match=r"dev\.json was changed by another program .* is in .*\.new$"):
+    with pytest.raises(
+        ConfigurationError, match=r"dev\.json was changed by another program .* is in .*\.new; to go on"
+    ):
         engine.__exit__(None, None, None)
     [_mine, kept] = names_in(file.parent)
     with LocalEngine(data=file) as again:
@@ -158,6 +162,33 @@ def test_a_link_stays_a_link_and_a_mode_the_mode(file):
     assert link.is_symlink()
     assert file.stat().st_mode & 0o777 == 0o600
     assert json.loads(file.read_bytes())["tables"] == {}
+
+
+@pytest.mark.asyncio
+async def test_an_engine_that_did_not_start_writes_nothing(file):
+    before, new = file.read_bytes(), file.with_name("new.json")
+    taken = Table("visits", partition_key="id")
+    with LocalEngine() as other:
+        port = urlsplit(other.endpoint_url).port
+        for data in (file, new):
+            with pytest.raises(ConfigurationError, match=f"port {port} .* is used by"):
+                LocalEngine(port=port, data=data).__enter__()
+            with pytest.raises(ConfigurationError, match=f"port {port} .* is used by"):
+                await LocalEngine(port=port, data=data).__aenter__()
+    with pytest.raises(ModelDefinitionError, match="disagree on its key"):
+        LocalEngine(models=[taken, Visit], data=new).__enter__()
+    assert file.read_bytes() == before
+    assert names_in(file.parent) == ["dev.json"]
+
+
+@pytest.mark.asyncio
+async def test_an_engine_whose_start_is_cancelled_writes_nothing(tmp_path):
+    entering = asyncio.ensure_future(LocalEngine(data=tmp_path / "dev.json").__aenter__())
+    await asyncio.sleep(0)
+    entering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await entering
+    assert names_in(tmp_path) == []
 
 
 def test_a_folder_that_is_not_there_is_told_before_anything_is_stored(tmp_path):

@@ -112,6 +112,7 @@ def test_a_setting_that_makes_no_sense_is_refused_with_the_remedy(setting, remed
         ({"durations": Durations(backfill=math.nan)}, "backfill=nan"),
         ({"durations": Durations(backfill=(1.0, math.inf))}, "backfill="),
         ({"durations": Durations(backfill=(1.0, 2.0, 3.0))}, "backfill="),
+        ({"durations": Durations(create_table=(3, 1))}, "create_table=(3, 1) begins with the highest; write (1, 3)"),
     ],
 )
 def test_a_mode_that_cannot_be_is_refused_with_what_to_write(wrong, text):

@@ -32,6 +32,7 @@ from dynamap_async.simulated.buckets import (
 from dynamap_async.simulated.constraints import Structure, choice, listing, number, text
 from dynamap_async.simulated.errors import Refused, invalid
 from dynamap_async.simulated.jobs import Failed, Job
+from dynamap_async.simulated.service import ACCOUNT
 from dynamap_async.simulated.shapes import ATTRIBUTES, EXPRESSION, PLACEHOLDERS, TABLE_NAME
 from dynamap_async.simulated.store import Change, Table
 
@@ -260,7 +261,7 @@ def start_bulk_put_items(service: Service, body: dict[str, Any]) -> dict[str, An
         raise Refused("LimitExceededException", f"A bulk operation on the table is in progress: {table.name}")
     chance = service.random(f"bulk/{now}/{len(service.jobs.of('bulk'))}")
     name = str(UUID(int=chance.getrandbits(128), version=4))
-    arn = f"arn:aws:dynamodb:{service.region}:000000000000:bulk-operation/{name}"
+    arn = f"arn:aws:dynamodb:{service.region}:{ACCOUNT}:bulk-operation/{name}"
     root = joined(output.get("S3KeyPrefix"), "AWSDynamoDB", name)
     run = _BulkPut(service, buckets, body, table, root).run
     ends = now + service.states.seconds("bulk_put", table.name)

@@ -22,7 +22,7 @@ from dynamap_async.limits import (
 from dynamap_async.simulated.constraints import Structure, choice, flag, listing, number, text
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
 from dynamap_async.simulated.keys import fits
-from dynamap_async.simulated.service import required
+from dynamap_async.simulated.service import ACCOUNT, required
 from dynamap_async.simulated.shapes import INDEX_NAME, NAME, PROJECTION, TABLE_NAME, projected_names
 from dynamap_async.simulated.states import in_use
 from dynamap_async.simulated.store import Index, Part, Table
@@ -341,7 +341,7 @@ def description(service: Service, table: Table) -> dict[str, Any]:
         found["SSEDescription"] = {
             "Status": "ENABLED",
             "SSEType": "KMS",
-            "KMSMasterKeyArn": key if key.startswith("arn:") else f"arn:aws:kms:{service.region}:000000000000:{key}",
+            "KMSMasterKeyArn": key if key.startswith("arn:") else f"arn:aws:kms:{service.region}:{ACCOUNT}:{key}",
         }
     for member, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
         indexes = [

@@ -29,6 +29,7 @@ from dynamap_async.simulated.control import CREATE_TABLE, create_table
 from dynamap_async.simulated.errors import Refused, invalid
 from dynamap_async.simulated.jobs import Failed, Job
 from dynamap_async.simulated.keys import admit_index_keys, position_of_item
+from dynamap_async.simulated.service import ACCOUNT
 from dynamap_async.simulated.shapes import ATTRIBUTES
 from dynamap_async.simulated.store import Table
 from dynamap_async.simulated.values import Item, admit_item
@@ -153,7 +154,7 @@ def import_table(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     job = Job("import", arn, table_arn, body.get("ClientToken"), body, now, service.states.until(table), run)
     job.keep(
         TableId=table.settings["TableId"],
-        CloudWatchLogGroupArn=f"arn:aws:logs:{service.region}:000000000000:log-group:/aws-dynamodb/imports:*",
+        CloudWatchLogGroupArn=f"arn:aws:logs:{service.region}:{ACCOUNT}:log-group:/aws-dynamodb/imports:*",
         ErrorCount=0,
         ProcessedSizeBytes=0,
         ProcessedItemCount=0,

@@ -13,6 +13,7 @@ from dynamap_async.simulated.constraints import Structure, anything, choice, fla
 from dynamap_async.simulated.control import description, fill_settings, index_requests, new_table
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
 from dynamap_async.simulated.expiry import NEVER
+from dynamap_async.simulated.service import ACCOUNT
 from dynamap_async.simulated.shapes import INDEX_NAME, NAME, TABLE_NAME
 from dynamap_async.simulated.store import Table
 
@@ -165,7 +166,7 @@ def _of_arn(service: Service, arn: str) -> Table:
     if table is None or service.arn(name) != arn:
         raise Refused(
             "AccessDeniedException",
-            f"User: arn:aws:iam::000000000000:user/local is not authorized to perform this action on resource: {arn}",
+            f"User: arn:aws:iam::{ACCOUNT}:user/local is not authorized to perform this action on resource: {arn}",
         )
     return table
 

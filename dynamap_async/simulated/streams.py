@@ -159,7 +159,7 @@ def get_records(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     try:
         arn, name, at, reader, given = wire.read(b64decode(body["ShardIterator"], validate=True))
         at, reader, given = int(at), int(reader), float(given)
-    except (Base64Error, ValueError, TypeError, Refused):
+    except (Base64Error, ValueError, TypeError, OverflowError, Refused):
         raise invalid("Invalid ShardIterator") from None
     stream = service.streams.find(arn)
     shard = stream.shards.get(name)

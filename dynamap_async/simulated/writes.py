@@ -16,7 +16,7 @@ from dynamap_async.simulated.expressions.conditions import Condition, read_condi
 from dynamap_async.simulated.expressions.paths import Path
 from dynamap_async.simulated.expressions.reader import Placeholders
 from dynamap_async.simulated.expressions.updates import Update, read_update
-from dynamap_async.simulated.keys import admit_index_keys, position_of_item, position_of_key
+from dynamap_async.simulated.keys import admit_index_keys, key_of, position_of_item, position_of_key
 from dynamap_async.simulated.store import Position, Table
 from dynamap_async.simulated.values import Item, Value, admit_item
 from dynamap_async.units import write_half_units
@@ -147,7 +147,7 @@ def put(body: dict[str, Any], find: Find) -> ItemWrite:
     return ItemWrite(
         table,
         position,
-        {part.name: item[part.name] for part in table.parts},
+        key_of(table, item),
         condition,
         values,
         item=item,

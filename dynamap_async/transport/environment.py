@@ -57,6 +57,16 @@ def configuration_files() -> list[Path]:
     return [file for each in named if (file := Path(os.path.expanduser(each))).is_file()]
 
 
+def environment_endpoint(service: Service) -> str | None:
+    """Return the endpoint of a service that the environment names; None if it names none.
+
+    Args:
+        service: the service.
+    """
+    own = os.environ.get(f"AWS_ENDPOINT_URL_{service.configuration_name.upper()}")
+    return own or os.environ.get("AWS_ENDPOINT_URL") or None
+
+
 def environment_settings(connection: Connection, service: Service) -> ConnectionSettings | None:
     """Return the settings of a connection that leaves nothing to look up but variables of the environment.
 
@@ -79,8 +89,7 @@ def environment_settings(connection: Connection, service: Service) -> Connection
         return None
     url = connection.endpoint_url
     if url is None and not _is_true("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"):
-        own = os.environ.get(f"AWS_ENDPOINT_URL_{service.configuration_name.upper()}")
-        url = own or os.environ.get("AWS_ENDPOINT_URL") or None
+        url = environment_endpoint(service)
     if url is not None:
         aws, endpoint = None, to_endpoint(url, region)
     else:

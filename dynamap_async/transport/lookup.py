@@ -24,6 +24,7 @@ from dynamap_async.service import Service
 from dynamap_async.transport import aiohttp_channel, session_class, session_credentials
 from dynamap_async.transport.connection import Connection, check_config
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
+from dynamap_async.transport.environment import environment_endpoint
 from dynamap_async.transport.hosts import AwsEndpoints, account_mode
 from dynamap_async.transport.settings import (
     DEFAULT_CONNECTIONS,
@@ -188,8 +189,7 @@ def _configured_endpoint(service: Service, config: Any, session: Any) -> str | N
         ignored = session.get_config_variable("ignore_configured_endpoint_urls")
     if ignored:
         return None
-    own = os.environ.get(f"AWS_ENDPOINT_URL_{service.configuration_name.upper()}")
-    return own or os.environ.get("AWS_ENDPOINT_URL") or _profile_endpoint(service, session)
+    return environment_endpoint(service) or _profile_endpoint(service, session)
 
 
 def _profile_endpoint(service: Service, session: Any) -> str | None:

@@ -1,6 +1,7 @@
 """Streams in many shards: hashes choose the shard, lineages keep the order, and the service's limits hold."""
 
 import json
+from base64 import b64encode
 from itertools import pairwise
 
 import pytest
@@ -460,3 +461,9 @@ def test_values_that_cannot_be_are_named(wrong):
 
 def test_the_values_of_the_service_can_be():
     assert StreamShards().fault() is None
+
+
+def test_an_iterator_that_names_no_record_is_refused():
+    engine = Engine()
+    iterator = b64encode(b'["a", "b", 1e999, 0, 0]').decode()
+    assert engine.refusal("GetRecords", ShardIterator=iterator) == "ValidationException"

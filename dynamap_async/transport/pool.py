@@ -111,19 +111,24 @@ class Pool:
         Args:
             number: how many, at most the size of the pool.
         """
-        failures: list[NotConnectedError] = []
 
-        async def make_one() -> None:
+        async def make_one() -> Exception | None:
             try:
-                connection = await self._another()
-            except NotConnectedError as error:
-                failures.append(error)
-            else:
-                connection.rest()
+                (await self._another()).rest()
+            except Exception as error:  # noqa: BLE001 - told below, once for all
+                return error
+            return None
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(number, self._most)):
-                group.create_task(make_one())
+        making = [new_task(make_one()) for _ in range(min(number, self._most))]
+        try:
+            await asyncio.wait(making)
+        finally:
+            for each in making:
+                each.cancel()
+        failures = [error for each in making if (error := each.result()) is not None]
+        for error in failures:
+            if not isinstance(error, NotConnectedError):
+                raise error
         if failures:
             why = failures[0].__cause__
             logger.warning("%d of min_connections=%d were not made: %r", len(failures), number, why)

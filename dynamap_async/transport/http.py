@@ -301,7 +301,9 @@ class WireTransport:
         Raises:
             ConfigurationError: the HTTP client does not accept the settings.
         """
-        return await open_channel(settings, self._longest_connect_seconds, self._lookup.connection.min_connections)
+        # Other services and accounts have hosts of their own, which are opened with the first request that goes there.
+        number = self._lookup.connection.min_connections if self._credentials is None else 0
+        return await open_channel(settings, self._longest_connect_seconds, number)
 
     async def _remedied(
         self, credentials: CredentialSource, error: CredentialsRejectedError, answer: Answer, used: Credentials

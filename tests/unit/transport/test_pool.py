@@ -24,7 +24,8 @@ from dynamap_async.errors import (
     RequestTimeoutError,
 )
 from dynamap_async.operations import Find
-from dynamap_async.service import DYNAMODB
+from dynamap_async.request import Request
+from dynamap_async.service import DYNAMODB, STREAMS
 from dynamap_async.transport import AioConfig, Connection, WireTransport, http1, pool
 
 pytestmark = pytest.mark.asyncio
@@ -958,6 +959,13 @@ async def test_connections_that_are_wanted_from_the_start_are_there_before_the_f
         for _ in range(3):
             group.create_task(transport.send(get_item))
     assert server.connections == 3
+
+
+async def test_none_is_made_before_it_is_wanted_for_a_service_that_is_opened_later(to_server):
+    transport, server = await to_server(answering(), min_connections=3)
+
+    await transport.send(Request(operation="GetRecords", body={}, table="tweets", service=STREAMS))
+    assert server.connections == 4
 
 
 async def test_no_more_connections_are_made_at_the_start_than_there_may_be(to_server):

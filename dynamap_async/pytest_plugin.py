@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 ENGINE: Final = "DYNAMAP_ENGINE"
 _BY_ANYIO: Final = "_dynamap_opened_by_anyio"
 _BY_ASYNCIO: Final = "_dynamap_opened_by_asyncio_per_"
+_OURS: Final = "_dynamap_engine"
 _BROKEN: Final[pytest.StashKey[bool]] = pytest.StashKey()
 _CONNECT_SECONDS: Final = 5.0
 _LOOP_SCOPES: Final = ("function", "class", "module", "package", "session")
@@ -84,42 +85,37 @@ def _dynamap_engine(pytestconfig: pytest.Config) -> Iterator[Engine | str]:
 
 
 @pytest.fixture(scope="session")
-def dynamodb_endpoint(_dynamap_engine: Engine | str) -> str:
+def dynamodb_endpoint(request: pytest.FixtureRequest) -> str:
     """The URL of the engine that --dynamap-engine names, started once for each process. Override it with yours."""
-    return _dynamap_engine if isinstance(_dynamap_engine, str) else _dynamap_engine.endpoint_url
+    place = request.getfixturevalue("dynamap_engine" if _is_overridden("dynamap_engine", request) else _OURS)
+    return place if isinstance(place, str) else place.endpoint_url
 
 
 @pytest.fixture(scope="session")
-def _dynamap_place(request: pytest.FixtureRequest) -> EngineEndpoint:
-    from dynamap_async.testing.prepared import EngineEndpoint
-    from dynamap_async.testing.probe import reason_unreachable
-
-    # The engine of this process listens once somebody asks for its URL, which needs sockets: so the fixture of the URL
-    # is asked for only where a project has its own, beside this test or above it.
-    test = request._pyfuncitem  # noqa: SLF001
-    known: Any = request.session._fixturemanager.getfixturedefs("dynamodb_endpoint", test)  # noqa: SLF001
-    is_ours = known[-1].func.__module__ == __name__
-    place = request.getfixturevalue("_dynamap_engine" if is_ours else "dynamodb_endpoint")
-    if isinstance(place, str) and (reason := reason_unreachable(place, timeout_seconds=_CONNECT_SECONDS)):
-        pytest.fail(
-            f"no engine can be reached at {place} ({reason}): start it first, or change what names it, which is "
-            + (f"--dynamap-engine or {ENGINE}" if is_ours else "the fixture dynamodb_endpoint"),
-            pytrace=False,
-        )
-    return EngineEndpoint(place)
+def _dynamap_places() -> dict[Engine | str, EngineEndpoint | str]:
+    """The engines that tests of this process have used; of one that cannot be used, what is to be said of it."""
+    return {}
 
 
 @pytest.fixture(scope="session")
-def dynamap_engine(_dynamap_place: EngineEndpoint) -> LocalEngine:
-    """The engine in this process, to ask what its tables hold, to load them, or to go back.
+def dynamap_engine(request: pytest.FixtureRequest) -> LocalEngine:
+    """The engine in this process, to ask what its tables hold, to load them, or to go back. Override it with yours.
 
     After a test with dynamap_session it is what it was before. On another engine the test is skipped.
     """
     from dynamap_async.testing import LocalEngine
 
-    engine = _dynamap_place.started(None)
+    if _is_overridden("dynamodb_endpoint", request):
+        pytest.skip(
+            "dynamap_engine is the engine in the process of the tests, and the project's fixture dynamodb_endpoint "
+            "names another one; override dynamap_engine in its place"
+        )
+    engine = request.getfixturevalue(_OURS)
     if not isinstance(engine, LocalEngine):
-        pytest.skip("dynamap_engine is the engine in the process of the tests, and --dynamap-engine names another one")
+        pytest.skip(
+            f"dynamap_engine is the engine in the process of the tests, and --dynamap-engine, or {ENGINE}, names "
+            "another one"
+        )
     return engine
 
 
@@ -171,7 +167,7 @@ def dynamap_clock(_dynamap_clock: FrozenClock) -> FrozenClock:
 @pytest.fixture
 def _dynamap_prepared(
     request: pytest.FixtureRequest,
-    _dynamap_place: EngineEndpoint,
+    _dynamap_places: dict[Engine | str, EngineEndpoint | str],
     dynamap_settings: Mapping[str, Any],
     dynamap_models: Sequence[type[Model]],
     dynamap_faults: Faults,
@@ -189,7 +185,7 @@ def _dynamap_prepared(
             pytrace=False,
         )
     return Prepared(
-        place=_dynamap_place,
+        place=_place(request, _dynamap_places),
         settings=dynamap_settings,
         models=models,
         seeds=[_seed(each, models, request.path.parent) for each in seeds],
@@ -209,6 +205,46 @@ def dynamap_session(request: pytest.FixtureRequest, _dynamap_prepared: Prepared)
     """
     session: Session = request.getfixturevalue(_opened_by(request))
     return session
+
+
+def _is_overridden(fixture: str, request: pytest.FixtureRequest) -> bool:
+    """Return whether a project has a fixture of its own in place of one of these, beside a test or above it."""
+    known: Any = request.session._fixturemanager.getfixturedefs(fixture, request._pyfuncitem)  # noqa: SLF001
+    if known[-1].func.__module__ == __name__:
+        return False
+    if known[-1].scope != "session":
+        pytest.fail(f'{fixture} is for the whole run: write @pytest.fixture(scope="session")', pytrace=False)
+    return True
+
+
+def _place(request: pytest.FixtureRequest, places: dict[Engine | str, EngineEndpoint | str]) -> EngineEndpoint:
+    """Return the engine that a test uses."""
+    from dynamap_async.testing import Engine
+    from dynamap_async.testing.prepared import EngineEndpoint
+    from dynamap_async.testing.probe import reason_unreachable
+
+    # The engine of this process listens once somebody asks for its URL, which needs sockets: so the fixture of the URL
+    # is asked for only where a project has its own.
+    named_by = next((each for each in ("dynamap_engine", "dynamodb_endpoint") if _is_overridden(each, request)), _OURS)
+    place: Any = request.getfixturevalue(named_by)
+    if named_by == "dynamap_engine" and not isinstance(place, Engine):
+        pytest.fail(
+            f"dynamap_engine is {place!r}: write `with LocalEngine() as engine: yield engine`, or override "
+            "dynamodb_endpoint with a URL",
+            pytrace=False,
+        )
+    found = places.get(place)
+    if found is None:
+        reason = reason_unreachable(place, timeout_seconds=_CONNECT_SECONDS) if isinstance(place, str) else None
+        named = f"--dynamap-engine or {ENGINE}" if named_by == _OURS else f"the fixture {named_by}"
+        found = places[place] = (
+            f"no engine can be reached at {place} ({reason}): start it first, or change what names it, which is {named}"
+            if reason
+            else EngineEndpoint(place)
+        )
+    if isinstance(found, str):
+        pytest.fail(found, pytrace=False)
+    return found
 
 
 def _marked(request: pytest.FixtureRequest) -> tuple[list[type[Model]], list[Any]]:

@@ -167,6 +167,7 @@ def test_a_marker_with_a_wrong_value_is_refused_with_what_to_write(run, pytester
 
 
 OVERRIDDEN_WRONGLY = {
+    "engine(): return LocalEngine": 'dynamap_engine is for the whole run: write @pytest.fixture(scope="session")',
     "models(): return Account": "dynamap_models is <class *Account'>: write a list, as in [[]Account]",
     "settings(): return {'transport': 5}": "dynamap_settings has 'transport': *leave it out, or open a Session(*",
     "settings(): return {'client': 5}": "dynamap_settings has 'client': *leave it out, or open a Session(*",
@@ -285,6 +286,68 @@ def test_an_engine_of_the_project_that_cannot_be_reached_is_told_with_what_names
 def test_a_test_that_asks_for_the_engine_in_this_process_is_skipped_on_another(run, pytester):
     pytester.makepyfile("def test_it(dynamap_engine): raise AssertionError")
     run("--dynamap-engine=moto").assert_outcomes(skipped=1)
+
+
+OWN_ENGINE = """
+import pytest
+from dynamap_async.testing import LocalEngine
+
+
+@pytest.fixture(scope="session")
+def dynamap_engine():
+    with LocalEngine(lag=3600) as engine:
+        yield engine
+"""
+LATE = """
+def test_the_url_is_that_of_the_engine(dynamap_engine, dynamodb_endpoint):
+    assert dynamodb_endpoint == dynamap_engine.endpoint_url
+
+
+async def test_the_session_is_of_the_engine(dynamap_session, dynamap_engine):
+    await dynamap_session.put(Account(owner="ada"))
+    assert await dynamap_session.find(Account, "ada", consistent_read=True)
+    seen = [await dynamap_session.find(Account, "ada") for _ in range(50)]
+    assert None in seen
+    assert dynamap_engine.items(dynamap_session.table_name(Account)) == [{"owner": {"S": "ada"}, "balance": {"N": "0"}}]
+"""
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_an_engine_of_the_project_is_that_of_all_fixtures(run, pytester, beside):
+    tests = ACCOUNTS.format(imports="", mark="") + LATE
+    if beside:
+        pytester.makepyfile(OWN_ENGINE + tests)
+    else:
+        pytester.makeconftest(OWN_ENGINE)
+        pytester.makepyfile(tests)
+    run("--asyncio-mode=auto").assert_outcomes(passed=2)
+
+
+def test_an_engine_of_some_tests_is_not_that_of_others(run, pytester):
+    test = "async def test_it(dynamap_session): assert (await dynamap_session.scan(Account).count()) == 0"
+    accounts = ACCOUNTS.format(imports="", mark="")
+    own = OWN_ENGINE + accounts + "async def test_it(dynamap_session, dynamap_engine): assert dynamap_engine.tables()"
+    pytester.makepyfile(test_a=accounts + test, test_b=own, test_c=accounts + test)
+    run("--asyncio-mode=auto").assert_outcomes(passed=3)
+
+
+def test_an_engine_of_the_project_that_is_none_is_refused_with_what_to_write(run, pytester):
+    wrong = OWN_ENGINE.replace("yield engine", "yield engine.endpoint_url")
+    pytester.makepyfile(wrong + ACCOUNTS.format(imports="", mark="") + "async def test_it(dynamap_session): pass")
+    result = run("--asyncio-mode=auto")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["dynamap_engine is 'http://*': write `with LocalEngine() as engine: yield engine`, *"])
+
+
+def test_a_test_that_asks_for_the_engine_is_skipped_where_the_project_names_a_url(run, pytester):
+    pytester.makepyfile(
+        ACCOUNTS.format(imports="", mark="") + UNREACHABLE + "\n\ndef test_engine(dynamap_engine): raise AssertionError"
+    )
+    result = run("--asyncio-mode=auto", "-k", "test_engine")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(
+        ["SKIPPED * project's fixture dynamodb_endpoint *; override dynamap_engine in its place"]
+    )
 
 
 def test_tables_are_handed_on_to_the_next_test_unless_one_breaks_off(run, pytester):

@@ -6,7 +6,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
-from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import orjson
@@ -17,6 +16,7 @@ from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.models.definition import Definition
 from dynamap_async.models.items import Encoded
 from dynamap_async.models.state import compact, present, state_of
+from dynamap_async.models.upgrades import Upgrades
 from dynamap_async.wire import AttributeValue, WireItem, WireKey
 
 
@@ -42,8 +42,8 @@ class Known(NamedTuple):
     """Those of its attributes whose very stored form is known, with members that the model does not know."""
     older: WireItem | None = None
     """The stored item itself where it is of an older version: ``item`` and ``raw`` are then what it was upgraded to."""
-    as_written: Callable[[WireItem], WireItem] = dict
-    """Returns such an item of the present version in the version that is written."""
+    upgrades: Upgrades | None = None
+    """What upgraded it then."""
     decoded: Mapping[str, Any] = {}
     """Attribute -> what Pydantic made its value of, where that is known instead of its very stored form."""
 
@@ -64,7 +64,9 @@ def difference(before: Known, new: WireItem) -> Changes:
     if before.older is None:
         return found
     after: Changes = {**before.raw, **found}
-    kept = before.as_written({name: value for name, value in after.items() if not isinstance(value, Removed)})
+    kept: WireItem = {name: value for name, value in after.items() if not isinstance(value, Removed)}
+    if before.upgrades is not None:
+        kept = before.upgrades.written_over(before.older, kept)
     upgraded: Changes = {name: value for name, value in kept.items() if before.older.get(name) != value}
     return {**upgraded, **{name: REMOVED for name in before.older if name not in kept}}
 
@@ -197,8 +199,7 @@ def known(item: BaseModel, definition: Definition[Any]) -> Known:
             own = {**codec.encode_values(before.__dict__), **codec.encode_extras(before)}
             if present is raw:
                 return Known(own, raw)
-            as_written = dict if codec.upgrades is None else partial(codec.upgrades.written_over, raw)
-            return Known(own, definition.with_computed_keys(present, own), raw, as_written)
+            return Known(own, definition.with_computed_keys(present, own), raw, codec.upgrades)
         except Exception:  # noqa: BLE001 - whatever the model's own code raises: it was pickled by other code
             return Known(raw, raw)
     return _known_of_parts(definition, values, parts or ())

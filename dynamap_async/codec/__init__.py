@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from dynamap_async.codec.converter import (
         ALL_TAGS,
         DECODE_ERRORS,
+        Absence,
         Converter,
         Decode,
         Description,
         FieldEncoding,
+        Part,
         deepest,
     )
     from dynamap_async.codec.deferred import Deferred
@@ -89,6 +91,7 @@ __all__ = [
     "OMISSIONS",
     "STORED_NUMBER",
     "ZONELESS",
+    "Absence",
     "Converter",
     "Decode",
     "Deferred",
@@ -102,6 +105,7 @@ __all__ = [
     "NativeEncode",
     "Nested",
     "Omissions",
+    "Part",
     "SeveralForms",
     "StoredForm",
     "TimePattern",
@@ -171,7 +175,7 @@ __all__ = [
 _HOMES: Final = {
     "choices": "enum_of literal_of",
     "containers": "list_of map_of set_of tuple_of variadic_tuple_of",
-    "converter": "ALL_TAGS DECODE_ERRORS Converter Decode Description FieldEncoding deepest",
+    "converter": "ALL_TAGS DECODE_ERRORS Absence Converter Decode Description FieldEncoding Part deepest",
     "deferred": "Deferred",
     "encode_errors": "abbreviate refusal",
     "forms": "EPOCH_MILLISECONDS EPOCH_SECONDS JSON_TEXT StoredForm TimeText stored_as time_text",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum, auto
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
@@ -42,6 +43,32 @@ Kind: TypeAlias = Literal[
     "enum",
     "any",
 ]
+
+
+class Absence(Enum):
+    """The value of a field whose attribute an item does not have, or of a member that a map does not have."""
+
+    NONE = auto()
+    """None: a nullable field whose default is None, or that has no default."""
+    EMPTY_SET = auto()
+    """An empty set: a set field without a default, or with an empty one. DynamoDB stores no empty sets."""
+    OTHER = auto()
+    """Another default."""
+    ERROR = auto()
+    """Nothing: the attribute is required."""
+
+
+class Part(NamedTuple):
+    """One part of a value."""
+
+    step: str | int
+    """Its stored path element: the stored name of a member, a map key, or a position in a list."""
+
+    converter: Converter
+    """How it is stored."""
+
+    absence: Absence | None = None
+    """What it reads as where it is absent; None for a part that no type declares, such as an element of a list."""
 
 
 class Description(NamedTuple):
@@ -181,8 +208,8 @@ class Converter:
     def _other_type(self, value: AttributeValue) -> DecodeError:
         return DecodeError(f"{self.label} is stored as {' or '.join(sorted(self.tags))}, not as {'/'.join(value)}")
 
-    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
-        """Return the stored path element and the converter of one part of the value, or None if it has no such part.
+    def step(self, part: str | int) -> Part | None:
+        """Return one part of the value, or None if it has no such part.
 
         Args:
             part: a field name or key, or a position in a list.

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from dynamap_async.codec.converter import Converter, Decode, Description, FieldEncoding, one_deeper
+from dynamap_async.codec.converter import Absence, Converter, Decode, Description, FieldEncoding, Part, one_deeper
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.errors import DecodeError, EncodeError
@@ -56,6 +56,9 @@ class Field(NamedTuple):
     getter: Callable[[Any], Any] | None = None
     """Takes the member out of the value; None takes the attribute ``name``. A LookupError leaves the member out."""
 
+    absence: Absence | None = None
+    """What it reads as where the map lacks it; None where it is then no member of the value, or an error."""
+
     left_out: AttributeValue | None = None
     """The stored form that is left out, because absence reads back as the same: NULL, or that of an empty set."""
 
@@ -99,10 +102,10 @@ class Nested(Converter):
         """The names of the fields."""
         return tuple(self.fields)
 
-    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
+    def step(self, part: str | int) -> Part | None:
         """Return the member of a field name."""
         field = self.fields.get(part) if isinstance(part, str) else None
-        return None if field is None else (field.stored, field.converter)
+        return None if field is None else Part(field.stored, field.converter, field.absence)
 
 
 def nested_of(

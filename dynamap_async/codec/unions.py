@@ -12,7 +12,16 @@ from contextlib import suppress
 from enum import Enum
 from typing import Any, Final
 
-from dynamap_async.codec.converter import CONTAINERS, DECODE_ERRORS, Converter, Decode, Description, deepest
+from dynamap_async.codec.converter import (
+    CONTAINERS,
+    DECODE_ERRORS,
+    Absence,
+    Converter,
+    Decode,
+    Description,
+    Part,
+    deepest,
+)
 from dynamap_async.codec.deferred import Deferred, target_of
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.nested import Nested
@@ -66,7 +75,7 @@ class Union(Converter):
         """The names of the parts of all members."""
         return tuple(dict.fromkeys(name for member in self.members for name in member.names))
 
-    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
+    def step(self, part: str | int) -> Part | None:
         """Return the part of the members that have it.
 
         Raises:
@@ -78,13 +87,16 @@ class Union(Converter):
         found = [each for member in able if (each := member.step(part)) is not None]
         if not found:
             return None
-        steps = list(dict.fromkeys(step for step, _ in found))
+        steps = list(dict.fromkeys(each.step for each in found))
         if len(steps) > 1:
             raise ExpressionError(
                 f"{self.label} stores {part!r} under several names ({' and '.join(map(repr, steps))}), so no "
                 f"expression can name it; give it one stored name, such as attr(name={steps[0]!r})"
             )
-        return steps[0], _either([converter for _, converter in found])
+        # Which of them an item holds, no expression tells: what is absent is None only where it is in all of them.
+        absences = {each.absence for each in found if each.absence is not None}
+        absence = Absence.OTHER if len(absences) > 1 else next(iter(absences), None)
+        return Part(steps[0], _either([each.converter for each in found]), absence)
 
     @property
     def member(self) -> Converter | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from dynamap_async.codec import EMPTY_SET, Converter, abbreviate, anything, check_value, text_size
+from dynamap_async.codec import EMPTY_SET, Absence, Converter, abbreviate, anything, check_value, text_size
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, ExpressionError, OutOfRangeError
 from dynamap_async.limits import ATTRIBUTE_NAME_BYTES, LIST_POSITION, PATH_DEPTH
@@ -46,6 +46,9 @@ class Path:
     has_given_steps: bool = False
     """Whether a step is a map key or a list position that the program gave, and not a field that a class declares."""
 
+    absence: Absence | None = None
+    """What the part of a value reads as where it is absent; None where no type declares the part."""
+
     parent: Path | None = None
     """The path of the value that this is a part of; None for an attribute."""
 
@@ -81,10 +84,9 @@ class Path:
     @property
     def reads_as_none(self) -> Forms:
         """The stored forms that read back as None, absence first; none where the type has no None."""
-        # What a field reads as None depends on its default, too; parts of it have none of their own.
         if self.none_forms is not None:
             return self.none_forms
-        return (None, {"NULL": True}) if "NULL" in self.converter.tags else ()
+        return (*self._absent(Absence.NONE), {"NULL": True}) if "NULL" in self.converter.tags else ()
 
     @property
     def reads_as_empty_set(self) -> Forms:
@@ -92,7 +94,11 @@ class Path:
         if self.empty_set_forms is not None:
             return self.empty_set_forms
         # Inside a list or map an empty set is stored as an empty list.
-        return (None, EMPTY_SET) if self.converter.tags & _SET_TAGS else ()
+        return (*self._absent(Absence.EMPTY_SET), EMPTY_SET) if self.converter.tags & _SET_TAGS else ()
+
+    def _absent(self, absence: Absence) -> tuple[None, ...]:
+        """Return the form that a part has by its absence, if that reads as this value or nobody says as what."""
+        return (None,) if self.absence in (None, absence) else ()
 
     def child(self, part: str | int) -> Path:
         """Return the path of one part of the value at this path.
@@ -110,7 +116,7 @@ class Path:
             )
         if len(self.steps) == PATH_DEPTH:
             raise ExpressionError(f"{replace(self, spelled=spelled)} is deeper than {PATH_DEPTH} levels")
-        step, converter = found
+        step, converter, absence = found
         if isinstance(step, str):
             if (size := _name_size(step, spelled, self.model)) > ATTRIBUTE_NAME_BYTES:
                 key = f"the map key {abbreviate(step)} has {size:,} bytes; use at most {ATTRIBUTE_NAME_BYTES:,}"
@@ -121,7 +127,9 @@ class Path:
             )
         # Fields of nested models are few, and known from the class; keys of maps and positions of lists are any number.
         given = self.has_given_steps or not self.converter.document
-        return Path(self.owner, (*self.steps, step), spelled, converter, has_given_steps=given, parent=self)
+        return Path(
+            self.owner, (*self.steps, step), spelled, converter, has_given_steps=given, absence=absence, parent=self
+        )
 
     def member(self, name: str) -> Path:
         """Return the path of a nested document's field, spelled with a dot."""

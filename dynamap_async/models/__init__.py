@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dynamap_async.models.conversions import decoder_for, fits
     from dynamap_async.models.definition import Definition, IndexMembers
     from dynamap_async.models.encoders import stored_empty
-    from dynamap_async.models.fields import Absence, FieldPlan
+    from dynamap_async.models.fields import FieldPlan
     from dynamap_async.models.hooks import (
         AfterRead,
         AfterWrite,
@@ -77,7 +77,6 @@ __all__ = [
     "BY_KEYS",
     "REMOVED",
     "UNMARKED",
-    "Absence",
     "AfterRead",
     "AfterWrite",
     "Attr",
@@ -171,7 +170,7 @@ _HOMES: Final = {
     "conversions": "decoder_for fits",
     "definition": "Definition IndexMembers",
     "encoders": "stored_empty",
-    "fields": "Absence FieldPlan",
+    "fields": "FieldPlan",
     "hooks": "AfterRead AfterWrite BeforeWrite Hooks WriteKind after_read after_write before_write",
     "indexes": "GlobalIndex Index LocalIndex",
     "instances": "give take_over",

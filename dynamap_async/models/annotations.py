@@ -27,6 +27,8 @@ import typing_extensions
 from pydantic import BaseModel, Discriminator, EncodedBytes, EncodedStr, Json, JsonValue
 from pydantic.fields import FieldInfo
 
+from dynamap_async.codec import Absence
+
 Metadata: TypeAlias = tuple[Any, ...]
 """What stands behind the type in ``Annotated[type, ...]``."""
 
@@ -155,6 +157,26 @@ def set_type(annotation: Any) -> type[set[Any] | frozenset[Any]] | None:
     if origin not in SETS:
         return None
     return frozenset if origin in FROZEN_SETS else set
+
+
+def absence_of(info: FieldInfo, *, required: bool, nullable: bool, holds_set: bool) -> Absence:
+    """Return what a field reads as where its attribute, or its member of a map, is absent.
+
+    Args:
+        info: Pydantic's description of the field, for its default.
+        required: whether it has none.
+        nullable: whether None is a value of the field.
+        holds_set: whether its values are sets.
+    """
+    if required:
+        if nullable:
+            return Absence.NONE
+        return Absence.EMPTY_SET if holds_set else Absence.ERROR
+    if info.default_factory is not None:
+        return Absence.EMPTY_SET if info.default_factory in (set, frozenset) and holds_set else Absence.OTHER
+    if info.default is None:
+        return Absence.NONE
+    return Absence.EMPTY_SET if holds_set and not info.default else Absence.OTHER
 
 
 def is_encoded(metadata: Metadata) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from dynamap_async.codec import (
     DECODE_ERRORS,
+    Absence,
     Decode,
     Members,
     NativeDecode,
@@ -16,7 +17,7 @@ from dynamap_async.codec import (
     omit,
 )
 from dynamap_async.errors import DecodeError
-from dynamap_async.models.fields import Absence, FieldPlan
+from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.keys.computed import read_back
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.mutability import Mutability

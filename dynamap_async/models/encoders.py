@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from dynamap_async import codec
-from dynamap_async.codec import FieldEncoding
+from dynamap_async.codec import Absence, FieldEncoding
 from dynamap_async.errors import EncodeError
-from dynamap_async.models.fields import Absence, FieldPlan
+from dynamap_async.models.fields import FieldPlan
 from dynamap_async.wire import AttributeValue, WireItem
 
 if TYPE_CHECKING:

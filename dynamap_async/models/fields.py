@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
-from enum import Enum, auto
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, FutureDatetime, PastDatetime, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from dynamap_async.codec import EMPTY_SET, EPOCH_SECONDS, Converter, StoredForm
+from dynamap_async.codec import EMPTY_SET, EPOCH_SECONDS, Absence, Converter, StoredForm
 from dynamap_async.models import templates
 from dynamap_async.models.annotations import (
+    absence_of,
     bare,
     field_metadata,
     is_anything,
@@ -47,19 +47,6 @@ if TYPE_CHECKING:
 _DATETIMES: Final = (datetime, AwareDatetime, FutureDatetime, PastDatetime)
 _SET_TAGS = frozenset(("SS", "NS", "BS"))
 _NULL: AttributeValue = {"NULL": True}
-
-
-class Absence(Enum):
-    """The value of a field whose attribute an item does not have."""
-
-    NONE = auto()
-    """None: a nullable field whose default is None, or that has no default."""
-    EMPTY_SET = auto()
-    """An empty set: a set field without a default, or with an empty one. DynamoDB stores no empty sets."""
-    OTHER = auto()
-    """Another default."""
-    ERROR = auto()
-    """Nothing: the attribute is required."""
 
 
 class FieldPlan(NamedTuple):
@@ -237,7 +224,7 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler) ->
         lax=unparsed,
         nullable=nullable,
         required=required,
-        absence=_absence(info, required=required, nullable=nullable_type, holds_set=kind is not None),
+        absence=absence_of(info, required=required, nullable=nullable_type, holds_set=kind is not None),
         set_type=kind,
         mutability=mutability_of(model, info),
         assigned=assigned,
@@ -257,18 +244,6 @@ def _maker(model: type[BaseModel], name: str, info: FieldInfo) -> Maker:
 def _set_type(info: FieldInfo) -> type[set[Any] | frozenset[Any]] | None:
     form = stored_form(info)
     return set_type(info.annotation) if form is None or form.tag in _SET_TAGS else None
-
-
-def _absence(info: FieldInfo, *, required: bool, nullable: bool, holds_set: bool) -> Absence:
-    if required:
-        if nullable:
-            return Absence.NONE
-        return Absence.EMPTY_SET if holds_set else Absence.ERROR
-    if info.default_factory is not None:
-        return Absence.EMPTY_SET if info.default_factory in (set, frozenset) and holds_set else Absence.OTHER
-    if info.default is None:
-        return Absence.NONE
-    return Absence.EMPTY_SET if holds_set and not info.default else Absence.OTHER
 
 
 def _template_for(model: type[BaseModel], field: str) -> KeyTemplate | None:

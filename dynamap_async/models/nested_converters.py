@@ -12,8 +12,9 @@ from pydantic.fields import FieldInfo
 from typing_extensions import is_typeddict
 
 from dynamap_async import codec
-from dynamap_async.codec import Converter
+from dynamap_async.codec import Absence, Converter, Part
 from dynamap_async.models.annotations import (
+    absence_of,
     field_metadata,
     hints_of,
     is_any_model,
@@ -68,7 +69,13 @@ def _model(compiler: Compiler, model: type[BaseModel]) -> Converter:
         raise IncompleteModelError(model)
     inner = compiler.inside(model)
     fields = [
-        codec.Field(name, stored_name(name, info), _field(inner, info), left_out=left_out_of(model, info))
+        codec.Field(
+            name,
+            stored_name(name, info),
+            _field(inner, info),
+            absence=_absence(info, info.annotation),
+            left_out=left_out_of(model, info),
+        )
         for name, info in model.model_fields.items()
     ]
     keeps_extras = model.model_config.get("extra") == "allow"
@@ -87,6 +94,17 @@ def _model(compiler: Compiler, model: type[BaseModel]) -> Converter:
 def _field(compiler: Compiler, info: FieldInfo) -> Converter:
     converter = compiler.field(info.annotation, tuple(field_metadata(info)))
     return codec.optional(converter) if is_optional(info.annotation) else converter
+
+
+def _absence(info: FieldInfo, annotation: Any) -> Absence:
+    nullable, holds_set = is_optional(annotation), set_type(annotation) is not None
+    return absence_of(info, required=info.is_required(), nullable=nullable, holds_set=holds_set)
+
+
+def _absence_in(kind: Any, name: str, hint: Any) -> Absence | None:
+    """Return what an absent member of a dataclass reads as; None where it has no default, so that it is an error."""
+    info = _described(kind, name)
+    return None if info.is_required() else _absence(info, hint)
 
 
 def _absent_values(fields: dict[str, FieldInfo]) -> dict[str, Callable[[], Any]]:
@@ -110,7 +128,7 @@ class _Root(Converter):
         super().__init__(**contract)
         self._inner = inner
 
-    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
+    def step(self, part: str | int) -> Part | None:
         """Return the part of the root."""
         return self._inner.step(part)
 
@@ -162,7 +180,11 @@ def _plain(compiler: Compiler, annotation: Any, origin: Any) -> Converter:
     names = hints if mapping else [field.name for field in dataclasses.fields(origin)]
     fields = [
         codec.Field(
-            name, name, inner.member(substituted(hints[name], parameters)), itemgetter(name) if mapping else None
+            name,
+            name,
+            inner.member(substituted(hints[name], parameters)),
+            itemgetter(name) if mapping else None,
+            None if mapping else _absence_in(origin, name, hints[name]),
         )
         for name in names
     ]
@@ -230,9 +252,17 @@ def is_required_member(kind: Any, name: str, hint: Any) -> bool:
     """
     if is_typeddict(kind):
         return get_origin(hint) is not NotRequired and (get_origin(hint) is Required or name in kind.__required_keys__)
+    return _described(kind, name).is_required()
+
+
+def _described(kind: Any, name: str) -> FieldInfo:
+    """Return Pydantic's description of a member of a dataclass, or one of its default alone."""
     fields: Any = getattr(kind, "__pydantic_fields__", None) or getattr(kind, "__dataclass_fields__", {})
     declared: Any = fields.get(name)
     info: Any = declared if isinstance(declared, FieldInfo) else getattr(declared, "default", None)
     if isinstance(info, FieldInfo):
-        return info.is_required()
-    return info is dataclasses.MISSING and getattr(declared, "default_factory", None) is dataclasses.MISSING
+        return info
+    factory = getattr(declared, "default_factory", dataclasses.MISSING)
+    if factory is not dataclasses.MISSING:
+        return FieldInfo(default_factory=factory)
+    return FieldInfo() if info is dataclasses.MISSING else FieldInfo(default=info)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dynamap_async import limits
+from dynamap_async.codec import Absence
 from dynamap_async.errors.habits import closest
-from dynamap_async.models.fields import Absence, FieldPlan
+from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.indexes import IndexDeclaration, check_replaced, limits_of, replaced_name
 from dynamap_async.models.markers import Role
 from dynamap_async.models.settings import (

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from dynamap_async.codec import decode_any, encode_any, text
+from dynamap_async.codec import Absence, decode_any, encode_any, text
 from dynamap_async.errors import DecodeError, EncodeError, ExpressionError, OperationError
 from dynamap_async.expressions import (
     Action,
@@ -29,7 +29,6 @@ from dynamap_async.expressions import (
 )
 from dynamap_async.models import (
     REMOVED,
-    Absence,
     Changes,
     Definition,
     FieldPlan,

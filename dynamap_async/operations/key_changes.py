@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from dynamap_async.codec import Absence
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, EncodeError, ExpressionError, OperationError
 from dynamap_async.expressions import (
@@ -31,7 +32,6 @@ from dynamap_async.expressions import (
 )
 from dynamap_async.models import (
     REMOVED,
-    Absence,
     Changes,
     Computed,
     Definition,

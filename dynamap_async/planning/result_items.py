@@ -7,13 +7,12 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
-from dynamap_async.codec import EMPTY_SET
+from dynamap_async.codec import EMPTY_SET, Absence
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError, OperationError
 from dynamap_async.errors.items import each_outcome
 from dynamap_async.expressions import Path
 from dynamap_async.models import (
-    Absence,
     FieldPlan,
     Model,
     Table,

@@ -4,6 +4,7 @@ import pytest
 import pytest_asyncio
 
 from dynamap_async import Attr, Model, PartitionKey, attr
+from dynamap_async.errors import ConditionalCheckFailedError
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -17,6 +18,23 @@ class Person(Model, table="persons"):
     id: PartitionKey[str]
     home: Attr[Address]
     others: Attr[list[Address]] = attr(default_factory=list)
+
+
+class Place(Model):
+    city: Attr[str | None] = attr(default=None)
+    country: Attr[str | None] = attr(default="GB")
+
+
+class Shop(Model, table="persons"):
+    id: PartitionKey[str]
+    place: Attr[Place]
+    places: Attr[list[Place]] = attr(default_factory=list)
+
+
+class Unfilled(Model, table="persons"):
+    id: PartitionKey[str]
+    place: Attr[dict[str, str]]
+    places: Attr[list[dict[str, str]]]
 
 
 class Stored(Model, table="persons"):
@@ -60,3 +78,16 @@ async def test_conditions_find_none_in_both_forms(opened) -> None:
     found = await of_kent.where(Person.home.street == None)  # noqa: E711 - a condition
     assert sorted(person.id for person in found) == ["absent", "null"]
     assert await of_kent.where(Person.home.street.missing()).count() == 1
+
+
+async def test_none_of_a_member_with_another_default_is_found_where_it_is_stored_and_nowhere_else(opened) -> None:
+    await opened.put(Unfilled(id="shop without", place={}, places=[{}]))
+    await opened.put(Shop(id="shop of none", place=Place(country=None), places=[Place(country=None)]))
+    assert (await opened.get(Shop, "shop without")).place == Place(country="GB")
+    shops = opened.scan(Shop).where(Shop.id.begins_with("shop"))
+    for country in (Shop.place.country, Shop.places[0].country):
+        assert [each.id for each in await shops.where(country == None)] == ["shop of none"]  # noqa: E711 - a condition
+        assert [each.id for each in await shops.where(country != None)] == ["shop without"]  # noqa: E711 - a condition
+        assert [each.id for each in await shops.where(country.missing())] == ["shop without"]
+    with pytest.raises(ConditionalCheckFailedError):
+        await opened.update(Shop, "shop without").set(Shop.place.country, "FR").where(Shop.place.country.is_(None))

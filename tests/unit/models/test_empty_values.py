@@ -8,7 +8,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from dynamap_async import Attr, Model, attr
-from dynamap_async.models import Absence, definition_of
+from dynamap_async.codec import Absence
+from dynamap_async.models import definition_of
 
 NULL = {"NULL": True}
 FULL = {"SS": ["a"]}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from dynamap_async.models.callers import warn_caller
 from dynamap_async.models.definition import Definition
 from dynamap_async.models.settings import SETTINGS, Settings
+
+_LIBRARY: Final = __name__.partition(".")[0]
 
 
 class SharedTableWarning(UserWarning):
@@ -18,17 +20,17 @@ def warn_of_same_table(new: Definition[Any]) -> None:
     """Warn of another model of the same table whose items would be read as items of the new one, and the reverse.
 
     Releases of one model differ in their versions, and a subclass is meant to read items of its base. Classes in
-    functions come and go.
+    functions come and go. The library's own take no part.
 
     Args:
         new: the definition of a model that was just made.
     """
     model, own = new.model, _settings(new.model)
-    if own.table is None or own.shared is not None or _is_local(model):
+    if own.table is None or own.shared is not None or _takes_no_part(model):
         return
     for other in _models(model):
         theirs = _settings(other)
-        if theirs.table != own.table or theirs.schema_version != own.schema_version or _is_local(other):
+        if theirs.table != own.table or theirs.schema_version != own.schema_version or _takes_no_part(other):
             continue
         found: Definition[Any] | None = other.__dict__.get("__dynamap_definition__")
         if found is not None and not _are_meant(model, other) and _may_mix(new, found):
@@ -47,8 +49,9 @@ def _settings(model: type[Any]) -> Settings:
     return found
 
 
-def _is_local(model: type[Any]) -> bool:
-    return "<locals>" in model.__qualname__
+def _takes_no_part(model: type[Any]) -> bool:
+    """Return whether a model comes and goes with a call, or is the library's own, which tells its items apart."""
+    return "<locals>" in model.__qualname__ or model.__module__.partition(".")[0] == _LIBRARY
 
 
 def _models(model: type[Any]) -> Iterator[type[Any]]:

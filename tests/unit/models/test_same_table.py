@@ -5,6 +5,11 @@ from typing import Any
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, SharedTableWarning, Table, attr, template, upgrade
+from dynamap_async.leases.records import LeaseItem
+from dynamap_async.migrations.record import MigrationRecord
+from dynamap_async.models import definition_of
+from dynamap_async.models.same_table import warn_of_same_table
+from dynamap_async.operations.unique_values import Guard
 
 pytestmark = pytest.mark.filterwarnings("error::dynamap_async.SharedTableWarning")
 
@@ -34,6 +39,12 @@ def test_the_second_model_of_a_table_warns_where_it_is_made() -> None:
     with pytest.warns(SharedTableWarning, match=r"K and Parcel both name the table 'two-of-one'.*Table\(") as told:
         made("K", "two-of-one")
     assert [each.filename for each in told] == [__file__]
+
+
+def test_the_library_s_own_models_take_no_part() -> None:
+    own = [definition_of(model) for model in (LeaseItem, Guard, MigrationRecord)]
+    for each in own:
+        warn_of_same_table(each)
 
 
 def test_a_model_that_names_the_table_of_a_table_object_warns() -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Generic, Literal, TypedDict, TypeVar, cast, overload
 
-from dynamap_async.codec import decode_any
+from dynamap_async.codec import decode_any, wire_item
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ItemKindError, OperationError
 from dynamap_async.models import Model, definition_of
@@ -68,7 +68,7 @@ class ItemChange(Generic[M_co]):
     @cached_property
     def key(self) -> dict[str, Any]:
         """The key of the item: stored attribute name -> Python value."""
-        return {name: decode_any(value) for name, value in self.wire_record["dynamodb"]["Keys"].items()}
+        return {name: decode_any(value) for name, value in wire_item(self.wire_record["dynamodb"]["Keys"]).items()}
 
     def _image(self, which: str) -> M_co | None:
         """Return the item of one of the record's two images; errors are those of ``new`` and ``old``."""
@@ -153,13 +153,14 @@ def decode_changes(event: Mapping[str, Any], /, *models: type[Model]) -> list[It
 
 def _change(record: Mapping[str, Any], models: tuple[type[Model], ...]) -> ItemChange[Any]:
     change: Mapping[str, Any] = record["dynamodb"]
-    by: Mapping[str, Any] = record.get("userIdentity") or {}
+    # Lambda spells the members principalId and type, GetRecords PrincipalId and Type.
+    by: Mapping[str, Any] = {name.lower(): each for name, each in (record.get("userIdentity") or {}).items()}
     return ItemChange(
         event=record["eventName"],
         sequence_number=str(change.get("SequenceNumber", "")),
         at=_time_of(change.get("ApproximateCreationDateTime")),
         # DynamoDB deletes expired items under the name of its service; the user identity of other deletions is absent.
-        expired=record["eventName"] == "REMOVE" and by.get("principalId") == "dynamodb.amazonaws.com",
+        expired=record["eventName"] == "REMOVE" and by.get("principalid") == "dynamodb.amazonaws.com",
         wire_record=record,
         models=models,
     )

@@ -75,8 +75,22 @@ def test_the_time_of_a_change_may_be_a_datetime_as_boto3_gives_it() -> None:
     assert (change.at, change.new) == (datetime(2015, 4, 9, tzinfo=UTC), BEFORE)
 
 
-def test_what_expired_is_told_from_what_a_program_deleted() -> None:
-    service = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+@pytest.mark.parametrize("stored", [pytest.param("YWI=", id="Lambda"), pytest.param(b"ab", id="boto3")])
+def test_a_binary_key_is_read_in_both_spellings(stored) -> None:
+    [change] = decode_changes(
+        {"Records": [{"eventName": "REMOVE", "dynamodb": {"Keys": {"path": {"B": stored}}}}]}, Page
+    )
+    assert change.key == {"path": b"ab"}
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        pytest.param({"type": "Service", "principalId": "dynamodb.amazonaws.com"}, id="Lambda"),
+        pytest.param({"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}, id="boto3"),
+    ],
+)
+def test_what_expired_is_told_from_what_a_program_deleted(service) -> None:
     expired, deleted = decode_changes(
         {"Records": [record(event="REMOVE", userIdentity=service), record(event="REMOVE")]}, Page
     )

@@ -13,7 +13,7 @@ from dynamap_async.limits import (
     PAGE_BYTES,
 )
 from dynamap_async.simulated import legacy, meters, wire, writes
-from dynamap_async.simulated.constraints import Structure, anything, choice, flag, mapping, shown
+from dynamap_async.simulated.constraints import Structure, anything, choice, flag, listing, mapping, shown
 from dynamap_async.simulated.errors import Refused, Throttled, invalid
 from dynamap_async.simulated.expressions.paths import Path, projected, read_projection
 from dynamap_async.simulated.expressions.reader import Placeholders
@@ -58,17 +58,17 @@ GET_ITEM = Structure(
         "ExpressionAttributeNames": NAMES,
     }
 )
-BATCH_GET_ITEM = Structure({"RequestItems!": anything, "ReturnConsumedCapacity": CONSUMED})
+BATCH_GET_ITEM = Structure({"RequestItems!": mapping(), "ReturnConsumedCapacity": CONSUMED})
 BATCH_WRITE_ITEM = Structure(
     {
-        "RequestItems!": anything,
+        "RequestItems!": mapping(listing(anything)),
         "ReturnConsumedCapacity": CONSUMED,
         "ReturnItemCollectionMetrics": METRICS,
     }
 )
 _KEYS_AND_ATTRIBUTES = Structure(
     {
-        "Keys!": anything,
+        "Keys!": listing(mapping()),
         "AttributesToGet": ATTRIBUTES_TO_GET,
         "ConsistentRead": flag,
         "ProjectionExpression": EXPRESSION,

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import sys
 import time
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -241,12 +242,11 @@ class WireTransport:
         credentials, self._credentials = self._credentials, None
         opened = [*self._opened.values(), *self._of_accounts.values()]
         self._opened, self._of_accounts = {}, {}
-        try:
-            if credentials is not None:
-                await credentials.close()
-        finally:
+        async with AsyncExitStack() as closing:  # so that each is closed, whatever becomes of the others
             for each in opened:
-                await each.channel.close()
+                closing.push_async_callback(each.channel.close)
+            if credentials is not None:
+                closing.push_async_callback(credentials.close)
 
     def _opened_at_hand(self, request: Request, used: Credentials) -> _Opened | None:
         """Return what a request to a host of AWS's is sent with, if one went there before."""

@@ -6,6 +6,7 @@ import tracemalloc
 import pytest
 
 from dynamap_async.simulated import SimulatedDynamoDB
+from dynamap_async.simulated.operations import OPERATIONS
 
 
 @pytest.fixture
@@ -159,3 +160,30 @@ def test_a_token_is_good_for_ten_minutes():
         assert service.execute("TransactWriteItems", json.dumps(body).encode())[0] == 200
         counts.append(service.items("things")[0]["n"])
     assert counts == [{"N": "1"}, {"N": "1"}, {"N": "2"}]
+
+
+WRONG = [
+    5,
+    True,
+    "x",
+    [],
+    [5],
+    [[]],
+    [{}],
+    {},
+    {"things": 5},
+    {"things": [5]},
+    {"things": {"Keys": [5]}},
+    {"pk": {"S": "a"}},
+]
+
+
+@pytest.mark.parametrize("operation", sorted(OPERATIONS))
+def test_whatever_stands_in_a_member_is_answered(service, operation):
+    members = OPERATIONS[operation][0].members
+    asked = [{"TableName": "things"} if "TableName" in members else {}]
+    bodies = [{**body, member: wrong} for body in asked for member in members for wrong in WRONG]
+
+    for body in bodies:
+        status, answer = service.execute(operation, json.dumps(body).encode())
+        assert (status == 200) is ("__type" not in json.loads(answer)), body

@@ -156,3 +156,22 @@ async def test_all_hosts_are_closed():
     await used.close()
 
     assert sorted(used.sent[2:]) == [f"closed {each}.ddb.eu-west-1.amazonaws.com" for each in (OWN, OTHER)]
+
+
+@pytest.mark.asyncio
+async def test_all_hosts_are_closed_where_closing_one_of_them_fails():
+    class Failing(NotedChannel):
+        async def close(self):
+            await super().close()
+            raise OSError("it is gone")
+
+    class FailingTransport(NotedTransport):
+        async def open_channel(self, settings):
+            return Failing(settings.endpoint.host, self.sent)
+
+    used = FailingTransport(Connection(region="eu-west-1", credentials=credentials(OWN)))
+    await sent_by(used, scan(), scan(VISITS))
+    with pytest.raises(OSError, match="it is gone"):
+        await used.close()
+
+    assert sorted(used.sent[2:]) == [f"closed {each}.ddb.eu-west-1.amazonaws.com" for each in (OWN, OTHER)]

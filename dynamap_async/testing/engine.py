@@ -196,9 +196,9 @@ class Engine(ABC):
         self._running = False
         self._stop()
 
-    async def _create_tables(self, *, if_missing: bool = False) -> None:
+    async def _create_tables(self) -> None:
         async with self.session() as session:
-            await session.tables.create(*self._models, if_missing=if_missing)
+            await session.tables.create(*self._models)
 
 
 async def _ended(call: asyncio.Future[Any]) -> None:

@@ -2,15 +2,15 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar, cast
 from zlib import crc32
 
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.models import Model, Table
-from dynamap_async.service import CONTENT_TYPE
+from dynamap_async.models import Model, Table, definition_of
+from dynamap_async.service import CONTENT_TYPE, table_arn
 from dynamap_async.session import Session
 from dynamap_async.simulated import (
     LONGEST_EXPIRY_SECONDS,
@@ -25,6 +25,7 @@ from dynamap_async.simulated import (
     StreamShards,
     Transition,
 )
+from dynamap_async.tables.declared import check_models
 from dynamap_async.testing.buckets import Buckets
 from dynamap_async.testing.data_file import DataFile
 from dynamap_async.testing.engine import CREDENTIALS, REGION, Engine, of_connection
@@ -107,7 +108,8 @@ class LocalEngine(Engine):
     engine begins to listen on one when ``endpoint_url`` is first asked for.
 
     Args:
-        models: models with a table, or tables, that are created when the engine is entered, under their own names.
+        models: models with a table, or tables, that are created when the engine is entered, under their own names; one
+            that is named by an ARN under the name in it.
         port: the port of the loopback address to listen on; 0 takes one that is free.
         clock: the time of day, in epoch seconds, of the engine and of its sessions; None for the machine's. What a
             ``VirtualClockLoop`` waits is added.
@@ -352,7 +354,7 @@ class LocalEngine(Engine):
         """Return the items of a table in wire form, in the order of a scan.
 
         Args:
-            table: its full name.
+            table: its full name, or its ARN.
 
         Raises:
             ConfigurationError: the engine is not running, or there is no such table.
@@ -363,7 +365,7 @@ class LocalEngine(Engine):
         """Store items, as many as there are, without requests; no stream tells of them.
 
         Args:
-            table: its full name.
+            table: its full name, or its ARN.
             items: in wire form.
 
         Raises:
@@ -406,18 +408,19 @@ class LocalEngine(Engine):
         """Delete these tables without a request; those that the engine does not have are ignored.
 
         Args:
-            tables: full table names.
+            tables: full table names, or ARNs.
 
         Raises:
             ConfigurationError: the engine is not running.
         """
-        self._running_service.forget(tables)
+        self._running_service.forget([_own_name(each) for each in tables])
 
     def _known(self, table: str) -> str:
-        if table not in self.tables():
+        name = _own_name(table)
+        if name not in self.tables():
             names = ", ".join(sorted(self.tables())) or "none"
             raise ConfigurationError(f"the engine has no table {table!r}; it has: {names}")
-        return table
+        return name
 
     def _start(self) -> None:
         self._takes_time = False
@@ -437,8 +440,9 @@ class LocalEngine(Engine):
         if self._wanted_port:
             self._listening_port()  # says who is to blame where it is taken
 
-    async def _create_tables(self, *, if_missing: bool = False) -> None:
-        await super()._create_tables(if_missing=if_missing or self._data is not None)  # the file may have them
+    async def _create_tables(self) -> None:
+        async with self.session(table_names=names_in_the_engine(self._models)) as session:
+            await session.tables.create(*self._models, if_missing=self._data is not None)  # the file may have them
 
     def _listening_port(self) -> int:
         self._check_time(sockets=True)
@@ -460,6 +464,44 @@ class LocalEngine(Engine):
         super()._leave()
         if self._data is not None and service is not None:  # nobody can write any more
             self._data.save(service.written())
+
+
+def names_in_the_engine(models: Sequence[type[Model] | Table], table_names: object = None) -> dict[str, str]:
+    """Return under which names an engine of this process makes tables that are named by an ARN: those in the ARNs.
+
+    It has one set of tables for all accounts, where DynamoDB makes a table in the caller's own only.
+
+    Args:
+        models: models with a table, or tables.
+        table_names: declared name -> the name, or the ARN, that a session knows a table by; whatever else is given is
+            refused by the session.
+
+    Returns:
+        Declared name -> the name in the engine, of those tables only.
+
+    Raises:
+        OperationError: one is no model.
+        ConfigurationError: two of them would be one.
+    """
+    check_models(tuple(models))
+    given: Mapping[str, str] = cast("Mapping[str, str]", table_names) if isinstance(table_names, Mapping) else {}
+    names = dict[str, str]()
+    for model in models:
+        schema = model.schema if isinstance(model, Table) else definition_of(model).table
+        if schema is None or (arn := table_arn(given.get(schema.name, schema.name))) is None:
+            continue
+        if schema.name not in names and arn.name in names.values():
+            raise ConfigurationError(
+                f"the engine in the process has one set of tables for all accounts and regions, and two tables named "
+                f"{arn.name!r} would be one; give the test one of them"
+            )
+        names[schema.name] = arn.name
+    return names
+
+
+def _own_name(table: str) -> str:
+    arn = table_arn(table)
+    return table if arn is None else arn.name
 
 
 def _checked(name: str, given: object, kind: type[Rules]) -> Rules:

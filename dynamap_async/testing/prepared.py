@@ -18,7 +18,7 @@ from dynamap_async.testing.clock import FrozenClock
 from dynamap_async.testing.engine import Engine, local_settings, of_connection
 from dynamap_async.testing.faults import Faults
 from dynamap_async.testing.kept import Kept, KeptTables, Keys, WatchedTransport, emptied
-from dynamap_async.testing.local import LocalEngine
+from dynamap_async.testing.local import LocalEngine, names_in_the_engine
 from dynamap_async.testing.moto_engine import MotoEngine
 from dynamap_async.testing.request_log import RequestLog
 from dynamap_async.testing.seeding import Seed, seed
@@ -114,15 +114,16 @@ class Prepared:
 
         An engine of this process goes back to what it held when the tables were there. Tables of another one that was
         started here are emptied, unless the test failed or changed one. Both are kept for the next test with the same
-        models, if the settings do not name them by ``table_prefix`` or ``table_names``, or lead elsewhere; all others
-        are dropped.
+        models, if none is named by its ARN, and the settings do not name them by ``table_prefix`` or ``table_names``,
+        or lead elsewhere; all others are dropped.
 
         Other sessions do what is not the test's own, so that faults, statistics and the log are of the test only. All
         send through one transport, which is opened once. It may be entered in one task and left in another.
         """
         connection, own = of_connection(self.settings)
         engine = self.place.started(connection.get("endpoint_url"))
-        keeps = engine is not None and not connection and own.keys().isdisjoint(("table_prefix", "table_names"))
+        own_names = names_in_the_engine(self.models, own.get("table_names")) if isinstance(engine, LocalEngine) else {}
+        keeps = not (engine is None or connection or own_names or {"table_prefix", "table_names"} & own.keys())
         tables = (self.place.take(self.models) if keeps else None) or Kept(f"t{uuid4().hex[:12]}-", {})
         settings: dict[str, Any] = {"table_prefix": tables.prefix, "clock": self.clock, **own}
         observers = _several(settings.pop("observer", ()))
@@ -134,7 +135,7 @@ class Prepared:
         await transport.open()
         try:
             if not keys:
-                await self._create_tables(making, settings)
+                await self._create_tables(making, settings, own_names)
                 made = dict(keys)
             before = self.place.opened(engine)
             await self._write_seeds(making, settings)
@@ -160,10 +161,14 @@ class Prepared:
         told = self.missing
         return None if told is None else lambda table: told(table.removeprefix(tables.prefix))
 
-    async def _create_tables(self, transport: Transport, settings: Mapping[str, Any]) -> None:
+    async def _create_tables(
+        self, transport: Transport, settings: Mapping[str, Any], own_names: Mapping[str, str]
+    ) -> None:
         if self.models:
+            if own_names:
+                settings = {**settings, "table_names": {**settings.get("table_names", {}), **own_names}}
             async with Session(**settings, transport=transport) as keeper:
-                await keeper.tables.create(*self.models)
+                await keeper.tables.create(*self.models, if_missing=bool(own_names))  # those have no prefix
 
     async def _write_seeds(self, transport: Transport, settings: Mapping[str, Any]) -> None:
         if self.seeds:

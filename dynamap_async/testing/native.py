@@ -116,9 +116,11 @@ class NativeEngine(Engine):
                 "of dynoxide"
             )
         self._executable = program
+        by_variable = executable is None and os.environ.get(EXECUTABLE)
+        self._named = f"{EXECUTABLE}={program}" if by_variable else str(program)
         if not os.access(self._executable, os.X_OK) or self._executable.is_dir():
             raise ConfigurationError(
-                f"{self._executable} is not an executable file; give the path of the dynoxide executable"
+                f"{self._named} is not an executable file; give the path of the dynoxide executable"
             )
         self._start_timeout_seconds = start_timeout_seconds
         self._process: subprocess.Popen[bytes] | None = None
@@ -175,7 +177,12 @@ class NativeEngine(Engine):
         """Start the process and return when it answers; leave ``_process`` None if it ended by itself."""
         with tempfile.TemporaryFile() as output:
             command = [str(self._executable), "serve", "--host", HOST, "--port", str(port)]
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+            try:
+                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+            except OSError as error:  # such as a script without its first line, or the program of another machine
+                raise ConfigurationError(
+                    f"{self._named} cannot be run: {error.strerror}; give the path of the dynoxide executable"
+                ) from error
             self._process = process
             self._guard = _guarded(process)
             deadline = monotonic() + self._start_timeout_seconds
@@ -184,10 +191,10 @@ class NativeEngine(Engine):
                     self._kill()
                     output.seek(0)
                     said = output.read().decode(errors="replace").strip()
-                    raise ConfigurationError(f"{self._executable} ended with status {process.returncode}: {said}")
+                    raise ConfigurationError(f"{self._named} ended with status {process.returncode}: {said}")
                 if monotonic() > deadline:
                     raise ConfigurationError(
-                        f"{self._executable} did not answer on port {port} within {self._start_timeout_seconds} s"
+                        f"{self._named} did not answer on port {port} within {self._start_timeout_seconds} s"
                     )
             if _ended(process):
                 self._kill()

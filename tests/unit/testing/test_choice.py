@@ -1,5 +1,7 @@
 """The engine of a run is chosen by a word or a URL, and what cannot be is refused with the remedy."""
 
+import re
+
 import pytest
 
 from dynamap_async.errors import ConfigurationError
@@ -64,6 +66,19 @@ def test_the_native_engine_is_taken_where_it_is_named(nothing_installed, monkeyp
     assert isinstance(chosen, NativeEngine)
     assert chosen._executable == program
     assert isinstance(find_engine(), LocalEngine)  # which is used where none is named
+
+
+@pytest.mark.parametrize(("mode", "fault"), [(0o755, "cannot be run: "), (0o644, "is not an executable file")])
+def test_what_is_no_program_is_told_with_the_variable_that_names_it(
+    nothing_installed, monkeypatch, tmp_path, mode, fault
+):
+    wrong = tmp_path / "hostname"
+    wrong.write_text("no program")
+    wrong.chmod(mode)
+    monkeypatch.setenv("DYNAMAP_NATIVE_ENGINE", str(wrong))
+    told = re.escape(f"DYNAMAP_NATIVE_ENGINE={wrong} {fault}")
+    with pytest.raises(ConfigurationError, match=f"{told}.*; give the path of the dynoxide"), running_engine("native"):
+        pass
 
 
 def test_a_port_and_models_reach_the_engine_that_is_found():

@@ -1,10 +1,13 @@
 """``VirtualClockLoop``: an event loop in which waiting takes no time, and an hour passes in milliseconds."""
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable
 from selectors import DefaultSelector, SelectorKey
+from typing import Any, Never, cast
 
+from dynamap_async.errors import ConfigurationError
 from dynamap_async.testing.clock import FrozenClock
 
 
@@ -31,6 +34,39 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Return the time of the loop, in seconds."""
         return self._jumps.now
+
+    async def sock_connect(self, sock: socket.socket, address: Any) -> Never:
+        """Refuse to connect a socket.
+
+        Args:
+            sock: the socket.
+            address: what it was to be connected to.
+
+        Raises:
+            ConfigurationError: always.
+        """
+        raise _no_sockets(address)
+
+    async def getaddrinfo(self, host: bytes | str | None, port: bytes | str | int | None, **hints: Any) -> Never:
+        """Refuse to look up a host, which takes a thread and real time.
+
+        Args:
+            host: its name.
+            port: the port to be connected to.
+            hints: as ``socket.getaddrinfo`` takes them.
+
+        Raises:
+            ConfigurationError: always.
+        """
+        raise _no_sockets((host, port))
+
+
+def _no_sockets(address: Any) -> ConfigurationError:
+    place = ":".join(map(str, cast("tuple[Any, ...]", address)[:2])) if isinstance(address, tuple) else address
+    return ConfigurationError(
+        f"a VirtualClockLoop does not wait for sockets, and a socket to {place} was asked for; ask a LocalEngine "
+        "without one, by engine.session(), or run this on another event loop"
+    )
 
 
 class _JumpingSelector(DefaultSelector):

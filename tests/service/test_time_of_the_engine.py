@@ -71,6 +71,22 @@ def test_on_a_virtual_loop_the_machine_s_time_does_not_go_on():
     assert abs(first - time.time()) < 3600
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_session_that_needs_a_socket_is_refused_on_a_virtual_loop(host):
+    async def find() -> None:
+        url = engine.endpoint_url.replace("127.0.0.1", host)
+        async with engine.session(over="http", endpoint_url=url) as session:
+            await session.find(Note, "1")
+
+    told = rf"a socket to {host}:\d+ was asked for; .* by engine\.session\(\)"
+    with (
+        LocalEngine(models=[Note]) as engine,
+        asyncio.Runner(loop_factory=VirtualClockLoop) as runner,
+        pytest.raises(ConfigurationError, match=told),
+    ):
+        runner.run(find())
+
+
 @pytest.mark.parametrize("wrong", [{"clock": NOON}, {"seed": "7"}, {"seed": True}])
 def test_what_is_no_clock_and_no_seed_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="leave it out"):

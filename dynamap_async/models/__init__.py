@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dynamap_async.lazy_names import lazy_names
-from dynamap_async.models.model import Model, ModelMeta, definition_of, fields, to_wire
+from dynamap_async.models.model import Model, ModelMeta, definition_of, fields, no_model, to_wire
 
 if TYPE_CHECKING:
     from dynamap_async.models.annotations import bare, name_of, without_none
@@ -147,6 +147,7 @@ __all__ = [
     "left_out_at",
     "must_be_there",
     "name_of",
+    "no_model",
     "older_item",
     "remember",
     "remember_texts",

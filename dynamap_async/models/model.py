@@ -78,8 +78,7 @@ def definition_of(model: type[ModelT]) -> Definition[ModelT]:
         if not isinstance(given, ModelMeta):
             if isinstance(given, type) and issubclass(given, ModelMeta):
                 raise OperationError("a model class stands where an item does; give an instance, such as Tweet(...)")
-            spelled = given.__name__ if isinstance(given, type) else repr(given)
-            raise OperationError(f'{spelled} is not a model; write class Tweet(Model, table="tweets")')
+            raise no_model(given)
         if not model.__dict__.get("__pydantic_complete__"):
             _complete(model)
         try:
@@ -89,6 +88,27 @@ def definition_of(model: type[ModelT]) -> Definition[ModelT]:
         type.__setattr__(model, "__dynamap_definition__", found)
         warn_of_same_table(found)
     return found
+
+
+def no_model(given: object) -> OperationError:
+    """Return the error of something else in the place of a model.
+
+    Args:
+        given: what stands there.
+    """
+    if not isinstance(given, Table):
+        spelled = given.__name__ if isinstance(given, type) else repr(given)
+        return OperationError(f'{spelled} is not a model; write class Tweet(Model, table="tweets")')
+    names = list(dict.fromkeys(model.__name__ for model in given.models.values()))
+    if not names:
+        return OperationError(f"{given!r} is a Table, and no model shares it yet; import the module that defines them")
+    if len(names) == 1:
+        return OperationError(f"{given!r} is a Table, which stands for no model; write its model, {names[0]}")
+    several = ", ".join(names)
+    return OperationError(
+        f"{given!r} is a Table, which stands for no model; write one of its models, {' or '.join(names)}; query and "
+        f"scan take several, as in query({several})"
+    )
 
 
 def _computed_of(model: type[Any]) -> Computed | None:

@@ -14,7 +14,7 @@ from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError, OutOfRangeError
 from dynamap_async.errors.habits import QUERY_NAMES, no_attribute, no_keywords
 from dynamap_async.expressions import Condition, Selectable, path_of
-from dynamap_async.models import Index, KeyValue, Model, Periods, definition_of
+from dynamap_async.models import Index, KeyValue, Model, Periods, Table, definition_of, no_model
 from dynamap_async.operations.operation import Operation
 from dynamap_async.planning import (
     Context,
@@ -830,6 +830,8 @@ def check_no_condition(model: type[Model], others: Sequence[object]) -> None:
     for each in others:
         if isinstance(each, type):
             continue
+        if isinstance(each, Table):
+            raise no_model(each)
         is_condition = isinstance(each, Condition)
         condition = str(each) if is_condition else f"{model.__name__}.{_first_field(model)} == {each!r}"
         given = condition if is_condition else repr(each)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dynamap_async import expressions
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError, ExpressionError, OperationError, OutOfRangeError
-from dynamap_async.models import Model, definition_of
+from dynamap_async.models import Model, definition_of, no_model
 from dynamap_async.schema import TABLE_RULE, names_table
 from dynamap_async.service import ARN_START
 
@@ -112,7 +112,7 @@ def checked_model(model: object) -> type[Model]:
     """
     # The metaclass tells it as well as a look at the bases, in a tenth of the time (benchmarks: concurrent_gets_400).
     if not isinstance(model, _MODELS):
-        raise OperationError(f'{model!r} is not a model; write class Tweet(Model, table="tweets")')
+        raise no_model(model)
     return model
 
 

@@ -16,7 +16,7 @@ from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, Prior
 from dynamap_async.errors.habits import SESSION_NAMES, EnteredByAsyncWith, no_attribute
 from dynamap_async.events import Observer
 from dynamap_async.executor import Executor
-from dynamap_async.models import AfterRead, AfterWrite, BeforeWrite, Index, Key, KeyValue, Model, definition_of
+from dynamap_async.models import AfterRead, AfterWrite, BeforeWrite, Index, Key, KeyValue, Model, Table
 from dynamap_async.native import CODEC
 from dynamap_async.operations import Find, Get, Operation
 from dynamap_async.operations.get import READ_OPTIONS
@@ -26,7 +26,7 @@ from dynamap_async.operations.keywords import (
     no_key_keywords,
     no_query_keywords,
 )
-from dynamap_async.planning import Context, checked_model, positive
+from dynamap_async.planning import Context, positive
 from dynamap_async.planning import table_names as names_of_tables
 from dynamap_async.session.conflicts import Conflicts
 from dynamap_async.session.counter_numbers import Increment, Numbers
@@ -1488,23 +1488,22 @@ class Session(EnteredByAsyncWith):
             operations.ExecuteTransaction(statements, client_request_token=client_request_token)
         )
 
-    def table_name(self, model: type[Model], /, *, period: KeyValue | None = None) -> str:
+    def table_name(self, model: type[Model] | Table, /, *, period: KeyValue | None = None) -> str:
         """Return the name by which DynamoDB knows a model's table in this session, as statements have to spell it.
 
         Args:
-            model: the model.
+            model: the model, or a shared ``Table``.
             period: where the model has one table per period, a value of the field that tells the period.
 
         Raises:
             ModelDefinitionError: the model has no table.
-            OperationError: the period is missing, or superfluous.
+            OperationError: it is neither; the period is missing, or superfluous.
             EncodeError: the period is of the wrong type.
         """
-        from dynamap_async.tables import check_period, table_in
+        from dynamap_async.tables import check_period, schema_of
 
-        check_period((checked_model(model),), period)
-        schema = table_in(definition_of(model), "named in a statement", period)
-        return self._runner.context.tables.full(schema.name)
+        check_period((model,), period)
+        return self._runner.context.tables.full(schema_of(model, "named in a statement", period).name)
 
     @overload
     async def gather(self, a: Awaitable[A], /) -> tuple[A]: ...

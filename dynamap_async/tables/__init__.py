@@ -9,7 +9,7 @@ from dynamap_async.tables.declared import declared_tables
 from dynamap_async.tables.estimates import BuildEstimate, PlanPrices
 from dynamap_async.tables.index_reports import IndexReport
 from dynamap_async.tables.infrastructure import to_cdk, to_cloudformation, to_description, to_terraform
-from dynamap_async.tables.periods import check_period, table_in
+from dynamap_async.tables.periods import check_period, schema_of
 from dynamap_async.tables.plan_run import PlanRun
 from dynamap_async.tables.requests import Replica, TableDescription, read_description
 from dynamap_async.tables.table_plan import Hazard, TablePlan, TableStep
@@ -38,7 +38,7 @@ __all__ = [
     "declared_tables",
     "plan_of",
     "read_description",
-    "table_in",
+    "schema_of",
     "to_cdk",
     "to_cloudformation",
     "to_description",

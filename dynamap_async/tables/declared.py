@@ -12,7 +12,7 @@ from dynamap_async.operations.upgrade_record import with_versions
 from dynamap_async.planning import TableNames, subclass_definitions
 from dynamap_async.planning import table_names as names_of_tables
 from dynamap_async.schema import TableSchema
-from dynamap_async.tables.periods import check_period, table_in
+from dynamap_async.tables.periods import check_period, schema_of
 from dynamap_async.tables.requests import merged
 
 
@@ -149,17 +149,6 @@ def check_models(given: tuple[object, ...]) -> None:
             raise OperationError(
                 f"{each!r} is neither a model nor a Table; pass the classes themselves, as in create(Tweet, Follow)"
             )
-
-
-def schema_of(given: type[Model] | Table, use: str, period: KeyValue | None) -> TableSchema:
-    """Return the table of a model or a table itself, before any prefix.
-
-    Args:
-        given: the model, or the table.
-        use: what the table is needed for, for the message.
-        period: the period, where there is one table for each.
-    """
-    return given.schema if isinstance(given, Table) else table_in(definition_of(given), use, period)
 
 
 def needs_library_table(given: type[Model] | Table) -> bool:

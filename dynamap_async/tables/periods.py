@@ -46,3 +46,14 @@ def table_in(definition: Definition[Any], use: str, period: KeyValue | None) -> 
             f"of {periods.field.name}"
         )
     return replace(schema, name=periods.name(period))
+
+
+def schema_of(given: type[Model] | Table, use: str, period: KeyValue | None) -> TableSchema:
+    """Return the table of a model or a table itself, before any prefix.
+
+    Args:
+        given: the model, or the table.
+        use: what the table is needed for, for the message.
+        period: the period, where there is one table for each.
+    """
+    return given.schema if isinstance(given, Table) else table_in(definition_of(given), use, period)

@@ -32,7 +32,6 @@ from dynamap_async.tables.declared import (
     models_with_unique_values,
     needs_library_table,
     owners_of,
-    schema_of,
     tables_of_all_periods,
     versions_of,
 )
@@ -41,7 +40,7 @@ from dynamap_async.tables.estimates import PlanPrices
 from dynamap_async.tables.index_checks import check_index
 from dynamap_async.tables.index_reports import IndexReport
 from dynamap_async.tables.missing_tables import make_missing
-from dynamap_async.tables.periods import check_period
+from dynamap_async.tables.periods import check_period, schema_of
 from dynamap_async.tables.plan_run import PlanRun
 from dynamap_async.tables.protection import check_unprotected, delete_table, set_protection
 from dynamap_async.tables.requests import (

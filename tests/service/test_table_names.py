@@ -118,6 +118,7 @@ async def test_shared_table_can_be_renamed(library):
     await session.tables.create(SHELF)
     await session.put(Book(pk="b"))
     assert await session.scan(Book) == [Book(pk="b")]
+    assert session.table_name(SHELF) == session.table_name(Book)
 
 
 async def test_name_that_no_model_declares_is_refused_when_the_session_is_opened(engine):

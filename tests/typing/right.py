@@ -538,6 +538,7 @@ async def statements(session: Session) -> None:
     plain = Statement("SELECT * FROM tweets WHERE id = ?", [3])
     assert_type(await session.execute_transaction([plain], client_request_token="x"), list[dict[str, Any] | None])
     assert_type(session.table_name(Tweet), str)
+    assert_type(session.table_name(SHOP), str)
 
 
 def expiring() -> None:

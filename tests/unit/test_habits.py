@@ -20,6 +20,7 @@ from dynamap_async import (
     Scan,
     Session,
     SortKey,
+    Table,
     Transaction,
     Update,
     attr,
@@ -27,6 +28,7 @@ from dynamap_async import (
 )
 from dynamap_async.errors import OperationError
 from dynamap_async.migrations.run import MigrationScan
+from dynamap_async.models import definition_of
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bulk.result_stream import Answers
 from dynamap_async.session.stream import ItemStream
@@ -75,6 +77,48 @@ def test_a_method_of_other_queries_says_the_one_here(query: object, name: str, r
 
 class Order(Model, table="orders-of-habits"):
     id: PartitionKey[str]
+
+
+SHOP = Table("shop-of-habits", partition_key="id")
+DEPOT = Table("depot-of-habits", partition_key="id")
+
+
+class Sale(Model, table=SHOP):
+    id: PartitionKey[str]
+
+
+class Refund(Model, table=SHOP):
+    id: PartitionKey[str]
+
+
+class Pallet(Model, table=DEPOT):
+    id: PartitionKey[str]
+
+
+@pytest.mark.parametrize(
+    ("table", "remedy"),
+    [
+        (SHOP, r"'shop-of-habits'\) is a Table, .* Sale or Refund; query and scan .*query\(Sale, Refund\)$"),
+        (DEPOT, r"'depot-of-habits'\) is a Table, .*; write its model, Pallet$"),
+        (Table("bare-of-habits", partition_key="id"), "no model shares it yet; import the module"),
+    ],
+    ids=["several", "one", "none"],
+)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        Query,
+        Scan,
+        lambda table: Get(table, "a"),
+        lambda table: Query(Tweet, table),
+        lambda table: Collection(Sale, table),
+        definition_of,
+    ],
+    ids=["query", "scan", "get", "second", "collection", "definition"],
+)
+def test_a_table_where_a_model_stands_says_which_models_it_has(ask, table, remedy: str):
+    with pytest.raises(OperationError, match=remedy):
+        ask(table)
 
 
 @pytest.mark.parametrize(

@@ -146,10 +146,15 @@ async def _prepare(
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Create the tables and fill them; return their names, and what was stored."""
     from dynamap_async.cli.catalog import periods_of, schema_of
+    from dynamap_async.testing import LocalEngine
+    from dynamap_async.testing.local import names_in_the_engine
 
     # A table of a period is made when the period is known.
     declared = [] if catalog is None else [each for each in catalog.all if periods_of(each) is None]
-    async with engine.session(table_prefix=place.prefix, table_names=place.table_names) as session:
+    names = dict(place.table_names)
+    if isinstance(engine, LocalEngine):
+        names |= names_in_the_engine(declared, names)
+    async with engine.session(table_prefix=place.prefix, table_names=names) as session:
         await session.tables.create(*declared, if_missing=True)
         stored = [await fill(session) for fill in seeds]
     return list(dict.fromkeys(place.names.full(schema_of(each).name) for each in declared)), stored

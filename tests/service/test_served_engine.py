@@ -266,3 +266,10 @@ def test_the_application_of_the_page_on_fastapi_runs_under_uvicorn_without_aws(t
             note = {"author": "ada", "number": 1, "text": "hello"}
             assert asked(f"{url}/notes", json.dumps(note).encode()) == {**note, "version": 1}
             assert asked(f"{url}/notes/ada/1")["text"] == "hello"
+
+
+def test_a_table_that_is_named_by_its_arn_is_made_under_its_own_name(folder):
+    theirs = MODELS.replace('"notes"', '"arn:aws:dynamodb:eu-west-1:111122223333:table/notes"')
+    (folder / "theirs.py").write_text(theirs, "utf-8")
+    with local(folder, "--models", "theirs", "--seed", "theirs:three") as (_, told):
+        assert stored(variables_in(told)) == ["0", "1", "2"]

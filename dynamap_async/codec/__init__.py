@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         Decode,
         Description,
         FieldEncoding,
-        Part,
+        ValuePart,
         deepest,
     )
     from dynamap_async.codec.deferred import Deferred
@@ -105,12 +105,12 @@ __all__ = [
     "NativeEncode",
     "Nested",
     "Omissions",
-    "Part",
     "SeveralForms",
     "StoredForm",
     "TimePattern",
     "TimeText",
     "Union",
+    "ValuePart",
     "abbreviate",
     "anything",
     "binary",
@@ -175,7 +175,7 @@ __all__ = [
 _HOMES: Final = {
     "choices": "enum_of literal_of",
     "containers": "list_of map_of set_of tuple_of variadic_tuple_of",
-    "converter": "ALL_TAGS DECODE_ERRORS Absence Converter Decode Description FieldEncoding Part deepest",
+    "converter": "ALL_TAGS DECODE_ERRORS Absence Converter Decode Description FieldEncoding ValuePart deepest",
     "deferred": "Deferred",
     "encode_errors": "abbreviate refusal",
     "forms": "EPOCH_MILLISECONDS EPOCH_SECONDS JSON_TEXT StoredForm TimeText stored_as time_text",

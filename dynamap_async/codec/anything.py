@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dynamap_async.codec.converter import ALL_TAGS, Converter, Decode, Description, Part
+from dynamap_async.codec.converter import ALL_TAGS, Converter, Decode, Description, ValuePart
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.scalars import STORED_TEXT
@@ -17,9 +17,9 @@ _TEXT: Final[frozenset[Tag]] = frozenset(("S",))
 class _Anything(Converter):
     __slots__ = ()
 
-    def step(self, part: str | int) -> Part | None:
+    def step(self, part: str | int) -> ValuePart | None:
         """Return the part itself: anything may have any part."""
-        return None if isinstance(part, bool) else Part(part, self)
+        return None if isinstance(part, bool) else ValuePart(part, self)
 
     @property
     def member(self) -> Converter:

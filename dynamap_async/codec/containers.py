@@ -10,7 +10,7 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final, TypeGuard, cast
 
-from dynamap_async.codec.converter import Converter, Decode, Description, Part, one_deeper
+from dynamap_async.codec.converter import Converter, Decode, Description, ValuePart, one_deeper
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.map_keys import TEXT_KEY, MapKey
 from dynamap_async.codec.part_decoding import list_parts, map_parts, set_parts, with_all
@@ -41,9 +41,9 @@ class _Sequence(Converter):
         self._member = member
         self._indexed = indexed
 
-    def step(self, part: str | int) -> Part | None:
+    def step(self, part: str | int) -> ValuePart | None:
         """Return the member at a position; sets have no positions."""
-        return Part(part, self._member) if self._indexed and _is_position(part) else None
+        return ValuePart(part, self._member) if self._indexed and _is_position(part) else None
 
     @property
     def member(self) -> Converter:
@@ -63,10 +63,10 @@ class _Tuple(Converter):
         super().__init__(**contract)
         self._members = tuple(members)
 
-    def step(self, part: str | int) -> Part | None:
+    def step(self, part: str | int) -> ValuePart | None:
         """Return the member at a position."""
         if _is_position(part) and 0 <= part < len(self._members):
-            return Part(part, self._members[part])
+            return ValuePart(part, self._members[part])
         return None
 
     @property
@@ -83,12 +83,12 @@ class _Map(Converter):
         self._key = key
         self._value = value
 
-    def step(self, part: str | int) -> Part | None:
+    def step(self, part: str | int) -> ValuePart | None:
         """Return the member of a key, given as the key itself or as its text."""
         try:
-            return Part(self._key.encode(part), self._value)
+            return ValuePart(self._key.encode(part), self._value)
         except EncodeError:
-            return Part(part, self._value) if isinstance(part, str) else None
+            return ValuePart(part, self._value) if isinstance(part, str) else None
 
     @property
     def levels(self) -> int | None:

@@ -58,7 +58,7 @@ class Absence(Enum):
     """Nothing: the attribute is required."""
 
 
-class Part(NamedTuple):
+class ValuePart(NamedTuple):
     """One part of a value."""
 
     step: str | int
@@ -208,7 +208,7 @@ class Converter:
     def _other_type(self, value: AttributeValue) -> DecodeError:
         return DecodeError(f"{self.label} is stored as {' or '.join(sorted(self.tags))}, not as {'/'.join(value)}")
 
-    def step(self, part: str | int) -> Part | None:
+    def step(self, part: str | int) -> ValuePart | None:
         """Return one part of the value, or None if it has no such part.
 
         Args:

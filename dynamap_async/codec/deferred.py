@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dynamap_async.codec.converter import Converter, Part
+from dynamap_async.codec.converter import Converter, ValuePart
 from dynamap_async.wire import AttributeValue, Tag
 
 _MAP: Final[frozenset[Tag]] = frozenset(("M",))
@@ -49,7 +49,7 @@ class Deferred(Converter):
         """Return what the converter that this one stands for gives."""
         return self.target.decode_or_plain(value)
 
-    def step(self, part: str | int) -> Part | None:
+    def step(self, part: str | int) -> ValuePart | None:
         """Return the part of the converter that this one stands for."""
         return self.target.step(part)
 

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from dynamap_async.codec.converter import Absence, Converter, Decode, Description, FieldEncoding, Part, one_deeper
+from dynamap_async.codec.converter import Absence, Converter, Decode, Description, FieldEncoding, ValuePart, one_deeper
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.errors import DecodeError, EncodeError
@@ -102,10 +102,10 @@ class Nested(Converter):
         """The names of the fields."""
         return tuple(self.fields)
 
-    def step(self, part: str | int) -> Part | None:
+    def step(self, part: str | int) -> ValuePart | None:
         """Return the member of a field name."""
         field = self.fields.get(part) if isinstance(part, str) else None
-        return None if field is None else Part(field.stored, field.converter, field.absence)
+        return None if field is None else ValuePart(field.stored, field.converter, field.absence)
 
 
 def nested_of(

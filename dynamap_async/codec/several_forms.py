@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, Final, TypeAlias, cast
 
-from dynamap_async.codec.converter import DECODE_ERRORS, Converter, Part
+from dynamap_async.codec.converter import DECODE_ERRORS, Converter, ValuePart
 from dynamap_async.codec.numbers import number_text
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.wire import AttributeValue, Tag
@@ -62,7 +62,7 @@ class SeveralForms(Converter):
         """Whether the first form is that of a nested model."""
         return self._forms[0].document
 
-    def step(self, part: str | int) -> Part | None:
+    def step(self, part: str | int) -> ValuePart | None:
         """Return the part of a value in the first form."""
         return self._forms[0].step(part)
 

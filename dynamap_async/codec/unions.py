@@ -19,7 +19,7 @@ from dynamap_async.codec.converter import (
     Converter,
     Decode,
     Description,
-    Part,
+    ValuePart,
     deepest,
 )
 from dynamap_async.codec.deferred import Deferred, target_of
@@ -75,7 +75,7 @@ class Union(Converter):
         """The names of the parts of all members."""
         return tuple(dict.fromkeys(name for member in self.members for name in member.names))
 
-    def step(self, part: str | int) -> Part | None:
+    def step(self, part: str | int) -> ValuePart | None:
         """Return the part of the members that have it.
 
         Raises:
@@ -96,7 +96,7 @@ class Union(Converter):
         # Which of them an item holds, no expression tells: what is absent is None only where it is in all of them.
         absences = {each.absence for each in found if each.absence is not None}
         absence = Absence.OTHER if len(absences) > 1 else next(iter(absences), None)
-        return Part(steps[0], _either([each.converter for each in found]), absence)
+        return ValuePart(steps[0], _either([each.converter for each in found]), absence)
 
     @property
     def member(self) -> Converter | None:

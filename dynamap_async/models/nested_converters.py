@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from typing_extensions import is_typeddict
 
 from dynamap_async import codec
-from dynamap_async.codec import Absence, Converter, Part
+from dynamap_async.codec import Absence, Converter, ValuePart
 from dynamap_async.models.annotations import (
     absence_of,
     field_metadata,
@@ -128,7 +128,7 @@ class _Root(Converter):
         super().__init__(**contract)
         self._inner = inner
 
-    def step(self, part: str | int) -> Part | None:
+    def step(self, part: str | int) -> ValuePart | None:
         """Return the part of the root."""
         return self._inner.step(part)
 

@@ -230,17 +230,17 @@ def test_set_written_as_a_list_by_others_is_read_as_a_set():
 
 def test_steps_lead_to_the_stored_part_and_its_converter():
     integer, text = codec.integer(), codec.text()
-    assert codec.list_of(integer).step(3) == codec.Part(3, integer)
+    assert codec.list_of(integer).step(3) == codec.ValuePart(3, integer)
     assert codec.list_of(integer).step("a") is None
     assert codec.list_of(integer).step(True) is None
     assert codec.set_of(integer).step(0) is None
-    assert codec.tuple_of([integer, text]).step(1) == codec.Part(1, text)
+    assert codec.tuple_of([integer, text]).step(1) == codec.ValuePart(1, text)
     assert codec.tuple_of([integer, text]).step(2) is None
     assert codec.tuple_of([integer, text]).step("a") is None
-    assert codec.map_of(codec.map_key(str), text).step("a") == codec.Part("a", text)
+    assert codec.map_of(codec.map_key(str), text).step("a") == codec.ValuePart("a", text)
     assert codec.map_of(codec.map_key(str), text).step(1) is None
-    assert codec.map_of(codec.map_key(int), text).step(7) == codec.Part("7", text)
-    assert codec.map_of(codec.map_key(int), text).step("7") == codec.Part("7", text)
+    assert codec.map_of(codec.map_key(int), text).step(7) == codec.ValuePart("7", text)
+    assert codec.map_of(codec.map_key(int), text).step("7") == codec.ValuePart("7", text)
 
 
 def test_members_of_lists_and_sets_are_known():

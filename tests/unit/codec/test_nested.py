@@ -154,7 +154,7 @@ def test_field_without_a_value_is_refused_by_name():
 
 
 def test_steps_lead_to_stored_names():
-    assert LINE.step("name") == codec.Part("n", FIELDS[0].converter)
+    assert LINE.step("name") == codec.ValuePart("n", FIELDS[0].converter)
     assert LINE.step("n") is None
     assert LINE.step(0) is None
 

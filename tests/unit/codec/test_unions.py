@@ -48,7 +48,7 @@ def test_none_is_stored_as_null_and_reads_as_none():
 def test_optional_leads_to_the_parts_of_what_it_holds():
     integer = codec.integer()
     maybe = codec.optional(codec.list_of(integer))
-    assert maybe.step(0) == codec.Part(0, integer)
+    assert maybe.step(0) == codec.ValuePart(0, integer)
     assert maybe.member is integer
     assert codec.optional(integer).member is None
 
@@ -241,7 +241,7 @@ def test_text_beside_a_nested_model_has_no_part_of_its_own():
 def test_anything_stores_plain_values_and_has_any_part():
     any_value = codec.anything()
     assert any_value.decode(any_value.encode({"a": [1, "x"]})) == {"a": [1, "x"]}
-    assert any_value.step("a") == codec.Part("a", any_value)
+    assert any_value.step("a") == codec.ValuePart("a", any_value)
     assert any_value.member is any_value
     assert any_value.tags == codec.ALL_TAGS
 

@@ -103,7 +103,7 @@ class TimePattern:
             value = base_time(value).astimezone(self.zone)
         elif not isinstance(value, kind):
             raise refusal("datetime", value)
-        if ("year", 2) in self.pieces and value.year not in _SHORT_YEARS:
+        if ("year", 2) in self.pieces and _part(value, "year") not in _SHORT_YEARS:
             raise EncodeError(f"{value} is not of the years 2000 to 2099, which %y stands for; use %Y")
         return "".join(f"{_part(value, name) % 10**width:0{width}d}" if width else name for name, width in self.pieces)
 

@@ -154,7 +154,8 @@ def decode_changes(event: Mapping[str, Any], /, *models: type[Model]) -> list[It
 def _change(record: Mapping[str, Any], models: tuple[type[Model], ...]) -> ItemChange[Any]:
     change: Mapping[str, Any] = record["dynamodb"]
     # Lambda spells the members principalId and type, GetRecords PrincipalId and Type.
-    by: Mapping[str, Any] = {name.lower(): each for name, each in (record.get("userIdentity") or {}).items()}
+    identity: Mapping[str, Any] = record.get("userIdentity") or {}
+    by = {name.lower(): each for name, each in identity.items()}
     return ItemChange(
         event=record["eventName"],
         sequence_number=str(change.get("SequenceNumber", "")),

@@ -131,7 +131,7 @@ class Structure:
     """
 
     def __init__(self, members: Mapping[str, Check]) -> None:
-        self.members = {name.rstrip("!"): check for name, check in members.items()}
+        self.members: dict[str, Check] = {name.rstrip("!"): check for name, check in members.items()}
         self._required = [name.rstrip("!") for name in members if name.endswith("!")]
 
     def __call__(self, value: Any, path: str, found: list[str]) -> None:

@@ -82,8 +82,8 @@ class Service:
         self.buckets = buckets
         self.jobs: Jobs = Jobs(self.store.journal.note)
         """Exports, imports and bulk puts."""
-        self.lag = None if lag is None else Lag(lag, clock, self.random("lag"))
-        self.expiry = None if expire is None else Expiry(self.store, clock, self.random, expire)
+        self.lag: Lag | None = None if lag is None else Lag(lag, clock, self.random("lag"))
+        self.expiry: Expiry | None = None if expire is None else Expiry(self.store, clock, self.random, expire)
         self.store.watchers.extend(mode.note for mode in (self.lag, self.expiry) if mode is not None)
 
     def take_time(self, draw: Draw, seed: int) -> None:

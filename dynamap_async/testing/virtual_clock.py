@@ -5,7 +5,7 @@ import socket
 import time
 from collections.abc import Callable
 from selectors import DefaultSelector, SelectorKey
-from typing import Any, Never, cast
+from typing import Any, Never
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.testing.clock import FrozenClock
@@ -62,7 +62,7 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
 
 
 def _no_sockets(address: Any) -> ConfigurationError:
-    place = ":".join(map(str, cast("tuple[Any, ...]", address)[:2])) if isinstance(address, tuple) else address
+    place = address if isinstance(address, str | bytes) else ":".join(map(str, address[:2]))
     return ConfigurationError(
         f"a VirtualClockLoop does not wait for sockets, and a socket to {place} was asked for; ask a LocalEngine "
         "without one, by engine.session(), or run this on another event loop"

@@ -62,7 +62,7 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
 
 
 def _no_sockets(address: Any) -> ConfigurationError:
-    place = address if isinstance(address, str | bytes) else ":".join(map(str, address[:2]))
+    place = repr(address) if isinstance(address, str | bytes) else ":".join(map(str, address[:2]))
     return ConfigurationError(
         f"a VirtualClockLoop does not wait for sockets, and a socket to {place} was asked for; ask a LocalEngine "
         "without one, by engine.session(), or run this on another event loop"

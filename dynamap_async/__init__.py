@@ -123,6 +123,7 @@ if TYPE_CHECKING:
         UpgradeReport,
     )
     from dynamap_async.statistics import BucketStatistics, OperationStatistics, Statistics
+    from dynamap_async.streams import ItemChange, decode_changes
     from dynamap_async.usage import IndexUsage, OperationUsage, Usage
 
 __version__ = "0.1.0"
@@ -172,6 +173,7 @@ __all__ = [
     "IndexUsage",
     "InvalidItem",
     "InvalidItemsSkipped",
+    "ItemChange",
     "ItemStream",
     "Key",
     "KeyValue",
@@ -242,6 +244,7 @@ __all__ = [
     "after_write",
     "attr",
     "before_write",
+    "decode_changes",
     "downgrade",
     "fields",
     "include",
@@ -280,6 +283,7 @@ _NAMES: Final = {
         "Transaction TransactionUpdate UpgradePass UpgradeReport"
     ),
     "statistics": "BucketStatistics OperationStatistics Statistics",
+    "streams": "ItemChange decode_changes",
     "usage": "IndexUsage OperationUsage Usage",
 }
 """Home -> the names that are imported from it."""

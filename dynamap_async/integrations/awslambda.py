@@ -1,6 +1,6 @@
 """AWS Lambda: a session that survives invocations, on one event loop that is kept for the process. It needs no package.
 
-What a stream's trigger hands over is read by ``item_changes``, whose names stand here too. See docs/how-to/lambda.md.
+What a stream's trigger hands over is read by ``streams``, whose names stand here too. See docs/how-to/lambda.md.
 """
 
 import asyncio
@@ -11,14 +11,14 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol, TypeVar
 
 from dynamap_async.errors import ConfigurationError, SessionStateError
-from dynamap_async.integrations.item_changes import (
+from dynamap_async.integrations.sessions import checked_make
+from dynamap_async.session import Session
+from dynamap_async.streams import (
     BatchItemFailures,
     ItemChange,
     batch_item_failures,
     decode_changes,
 )
-from dynamap_async.integrations.sessions import checked_make
-from dynamap_async.session import Session
 
 __all__ = [
     "BatchItemFailures",

@@ -1061,6 +1061,7 @@ async def images(event: dict[str, Any]) -> BatchItemFailures:
     SHOP.from_wire({"pk": {"S": "a"}})
     assert_type(decode_changes(event, Tweet), list[ItemChange[Tweet]])
     assert_type(decode_changes(event, Order, Customer), list[ItemChange[Order | Customer]])
+    assert_type(decode_changes(event, Order, unknown="keep"), list[ItemChange[Order | UnknownItem]])
     for change in decode_changes(event, Order, Customer):
         assert_type(change.new, Order | Customer | None)
         assert_type((change.event, change.key), tuple[Literal["INSERT", "MODIFY", "REMOVE"], dict[str, Any]])

@@ -1,10 +1,12 @@
-"""Events of a stream's trigger of AWS Lambda: typed changes, and the answer that names those which failed."""
+"""Typed changes of stream records: of AWS Lambda's events, GetRecords and Kinesis; and which of them failed."""
 
+import base64
+import json
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from dynamap_async import Attr, Model, PartitionKey, Table, attr, to_wire
+from dynamap_async import Attr, ItemChange, Model, PartitionKey, Table, UnknownItem, attr, to_wire
 from dynamap_async.errors import ItemDecodeError, ItemKindError, OperationError
 from dynamap_async.integrations.awslambda import batch_item_failures, decode_changes
 
@@ -158,3 +160,121 @@ def test_failures_are_told_by_their_sequence_numbers() -> None:
 def test_what_is_no_change_is_refused_with_what_to_write(given):
     with pytest.raises(OperationError, match=r"is not an ItemChange; for a list write batch_item_failures\(\*failed\)"):
         batch_item_failures(given)
+
+
+@pytest.mark.parametrize(
+    ("event", "old", "new", "names"),
+    [
+        ("MODIFY", BEFORE, AFTER, {"visits"}),
+        ("MODIFY", BEFORE, BEFORE, set()),
+        ("INSERT", None, BEFORE, {"path", "visits"}),
+        ("REMOVE", BEFORE, None, {"path", "visits"}),
+    ],
+)
+def test_the_fields_that_differ_are_named(event, old, new, names) -> None:
+    images = {name: to_wire(item) for name, item in (("old", old), ("new", new)) if item is not None}
+    [change] = decode_changes({"Records": [record(event=event, **images)]}, Page)
+    assert change.changed == names
+
+
+class Labelled(Model, table="labelled"):
+    path: PartitionKey[str]
+    labels: Attr[set[str]] = attr(default_factory=set, name="ls")
+
+
+def test_fields_that_differ_go_by_their_own_names_and_members_of_sets_have_no_order() -> None:
+    key = {"path": {"S": "/"}}
+    changes = decode_changes(
+        {
+            "Records": [
+                record(
+                    old={**key, "ls": {"SS": ["a", "b"]}}, new={**key, "ls": {"SS": ["b", "a"]}, "more": {"N": "1"}}
+                ),
+                record(old={**key, "ls": {"SS": ["a", "b"]}}, new={**key, "ls": {"SS": ["a"]}}),
+            ]
+        },
+        Labelled,
+    )
+    assert [each.changed for each in changes] == [{"more"}, {"labels"}]
+
+
+def test_fields_that_differ_need_both_images() -> None:
+    [change] = decode_changes({"Records": [record(new=to_wire(AFTER))]}, Page)
+    with pytest.raises(OperationError, match="has no OldImage"):
+        _ = change.changed
+
+
+def test_a_change_says_what_tells_it_from_others_its_size_and_its_region() -> None:
+    event = {"Records": [record(new=to_wire(AFTER))], "shardId": "shardId-1"}
+    [change] = decode_changes(event, Page)
+    assert (change.event_id, change.size_bytes) == ("c4ca4238a0b923820dcc509a6f75849b", 26)
+    assert (change.region, change.shard_id) == ("us-east-1", "shardId-1")
+    assert change.model is Page
+
+
+def test_the_model_of_a_change_is_that_of_its_item() -> None:
+    parcel = {"pk": {"S": "a"}, "kind": {"S": "parcel"}}
+    records = [record(new=to_wire(Customer(pk="a"))), record(old=to_wire(Order(pk="b")), event="REMOVE")]
+    changes = decode_changes({"Records": [*records, record(new=parcel)]}, Order, Customer)
+    assert [each.model for each in changes] == [Customer, Order, None]
+
+
+def test_an_item_of_no_known_model_can_be_kept_as_it_is_stored() -> None:
+    image = {"pk": {"S": "a"}, "kind": {"S": "parcel"}, "data": {"B": "YWI="}}
+    order = Order(pk="b")
+    event = {"Records": [record(new=image, old=image), record(event="INSERT", new=to_wire(order))]}
+    kept, known = decode_changes(event, Order, Customer, unknown="keep")
+    assert kept.new == UnknownItem("parcel", image)
+    assert kept.old == UnknownItem("parcel", image)
+    assert (known.new, known.old) == (order, None)
+
+
+def test_what_becomes_of_unknown_items_is_one_of_two() -> None:
+    with pytest.raises(OperationError, match="unknown='skip': write 'raise' or 'keep'"):
+        decode_changes({"Records": []}, Page, unknown="skip")  # type: ignore[call-overload]  # on purpose
+
+
+def in_kinesis(**more) -> dict[str, object]:
+    """Return the data of a Kinesis record, as the developer guide shows it."""
+    change = record(
+        "ignored", new=to_wire(AFTER), old=to_wire(BEFORE), tableName="pages", recordFormat="application/json"
+    )
+    del change["dynamodb"]["SequenceNumber"]
+    change["dynamodb"] |= {"ApproximateCreationDateTime": 1_428_537_600_123, **more}
+    return change
+
+
+def as_lambda_has_it(data: object) -> dict[str, object]:
+    text = base64.b64encode(json.dumps(data).encode()).decode()
+    return {"eventSource": "aws:kinesis", "kinesis": {"sequenceNumber": "495", "data": text}}
+
+
+def as_boto3_has_it(data: object) -> dict[str, object]:
+    return {"SequenceNumber": "495", "Data": json.dumps(data).encode()}
+
+
+@pytest.mark.parametrize("spelled", [as_lambda_has_it, as_boto3_has_it])
+@pytest.mark.parametrize(
+    ("more", "microseconds"),
+    [
+        ({}, 123_000),
+        (
+            {
+                "ApproximateCreationDateTime": 1_428_537_600_123_456,
+                "ApproximateCreationDateTimePrecision": "MICROSECOND",
+            },
+            123_456,
+        ),
+    ],
+    ids=["milliseconds", "microseconds"],
+)
+def test_a_record_of_a_kinesis_stream_is_a_change(spelled, more, microseconds) -> None:
+    change = ItemChange.from_kinesis(spelled(in_kinesis(**more)), Page)
+    assert (change.event, change.old, change.new, change.sequence_number) == ("MODIFY", BEFORE, AFTER, "495")
+    assert change.at == datetime(2015, 4, 9, microsecond=microseconds, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("data", ["!", base64.b64encode(b"no JSON").decode(), base64.b64encode(b"{}").decode(), None])
+def test_a_record_of_another_kinesis_stream_is_refused(data) -> None:
+    with pytest.raises(OperationError, match="no record of a Kinesis stream that a table sends its changes to"):
+        ItemChange.from_kinesis({"kinesis": {"data": data, "sequenceNumber": "1"}}, Page)

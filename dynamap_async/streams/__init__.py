@@ -1,0 +1,34 @@
+"""Change streams: what a stream tells of each change of an item."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from dynamap_async.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from dynamap_async.streams.changes import (
+        BatchItemFailures,
+        ChangeDecoder,
+        ItemChange,
+        UnknownKinds,
+        batch_item_failures,
+        decode_changes,
+    )
+
+__all__ = [
+    "BatchItemFailures",
+    "ChangeDecoder",
+    "ItemChange",
+    "UnknownKinds",
+    "batch_item_failures",
+    "decode_changes",
+]
+
+_HOMES: Final = {
+    "changes": "BatchItemFailures ChangeDecoder ItemChange UnknownKinds batch_item_failures decode_changes",
+}
+"""Module -> the names that are imported from it when they are used first."""
+
+if not TYPE_CHECKING:  # checkers would take any name for one of these
+    __getattr__ = lazy_names(__name__, _HOMES)

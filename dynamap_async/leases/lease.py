@@ -67,7 +67,7 @@ class Lease(EnteredByAsyncWith):
             waiting_for: called with who has it, when waiting begins, and when another one got it.
         """
         self.name: Final = name
-        self._records: Final = LeaseRecords(executor, context)
+        self._records: Final = LeaseRecords(executor, context, LeaseItem)
         self._clock: Final = context.clock
         self._seconds: Final = seconds
         self._longest_wait: Final = math.inf if wait is True else float(wait)

@@ -13,17 +13,20 @@ import getpass
 import os
 import platform
 import secrets
-from typing import Final, TypeVar
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar
 
 from dynamap_async.errors import ConditionalCheckFailedError, LeaseLostError, ServiceError
-from dynamap_async.executor import Executor
+from dynamap_async.executor import Executor, gather_all
 from dynamap_async.expressions import Condition
 from dynamap_async.models import Attr, attr
-from dynamap_async.operations import Check, Find, SingleRequest, Update
+from dynamap_async.operations import Check, Delete, Find, SingleRequest, Update
 from dynamap_async.operations.library_table import OwnItem
 from dynamap_async.planning import Context
 from dynamap_async.schema import RecordKind
 
+L = TypeVar("L", bound="LeaseItem")
 R = TypeVar("R")
 
 LEASE_SECONDS: Final = 15.0
@@ -33,7 +36,7 @@ PATIENCE: Final = 1.2
 
 
 class LeaseItem(OwnItem, defer_build=True):
-    """A lease as it is stored. It is never deleted, because its fence must not begin anew."""
+    """A lease as it is stored. It is never deleted while it may be taken, because its fence must not begin anew."""
 
     fence: Attr[int] = attr(default=0)
     """The number of the last taking."""
@@ -75,28 +78,51 @@ class LeaseCheck(Check):
         return lease_lost(self._name, "Nothing was written", now)
 
 
-class LeaseRecords:
-    """The leases of a session's library table. Each call sends one request, and is told what is stored then."""
+class LeaseRecords(Generic[L]):
+    """Leases in a session's library table. Each call sends one request, and is told what is stored then."""
 
-    def __init__(self, executor: Executor, context: Context) -> None:
+    def __init__(
+        self, executor: Executor, context: Context, item: type[L], kind: RecordKind = RecordKind.LEASE
+    ) -> None:
         """Take what requests need; nothing is sent yet.
 
         Args:
             executor: carries the requests out.
             context: what the session adds to each operation.
+            item: what a lease is stored as.
+            kind: what the keys of these leases begin with.
         """
         self._executor: Final = executor
         self._context: Final = context
+        self._item: Final = item
+        self._kind: Final = kind
 
-    async def find(self, name: str) -> LeaseItem | None:
+    async def find(self, name: str) -> L | None:
         """Return a lease as it is stored now; None where it was never taken.
 
         Args:
             name: the name of the lease.
         """
-        return await self._carry_out(Find(LeaseItem, RecordKind.LEASE.key(name), consistent_read=True, coalesce=False))
+        return await self._carry_out(self._find(name, alone=True))
 
-    async def take(self, name: str, found: LeaseItem | None, *, owner: str, seconds: float) -> LeaseItem | None:
+    async def find_all(self, names: Sequence[str]) -> dict[str, L]:
+        """Return leases as they are stored now, by their names, without those that were never taken.
+
+        Args:
+            names: the names of the leases.
+        """
+        found: list[L | None] = await gather_all([self._carry_out(self._find(name)) for name in names])
+        return {name: lease for name, lease in zip(names, found, strict=True) if lease is not None}
+
+    async def take(
+        self,
+        name: str,
+        found: LeaseItem | None,
+        *,
+        owner: str | None,
+        seconds: float,
+        values: Mapping[str, Any] = MappingProxyType({}),
+    ) -> L | None:
         """Take a lease as it was found, and return it; None where somebody else has taken or renewed it since.
 
         Whether its holder may be passed over is for the caller to know; see ``LeaseWatch``.
@@ -104,8 +130,9 @@ class LeaseRecords:
         Args:
             name: the name of the lease.
             found: what ``find`` returned.
-            owner: who takes it; see ``new_owner``.
+            owner: who takes it; see ``new_owner``. None to have it taken from its owner, and free.
             seconds: how long the owner goes on without having renewed it.
+            values: field -> what else is to be stored of it; None for nothing.
         """
         # On condition of the beat too: the holder may have renewed it since it was found.
         as_found: Condition = LeaseItem.pk.missing()
@@ -114,27 +141,22 @@ class LeaseRecords:
             as_found = (LeaseItem.fence == found.fence) & (LeaseItem.beat == found.beat)
             as_found &= LeaseItem.owner.missing() if found.owner is None else LeaseItem.owner == found.owner
             fence = found.fence + 1
-        taking = (
-            Update(LeaseItem, RecordKind.LEASE.key(name))
-            .set(LeaseItem.owner, owner)
-            .set(LeaseItem.seconds, seconds)
-            .set(LeaseItem.fence, fence)
-            .set(LeaseItem.beat, 0)
-            .upsert()
-        )
-        return await self._written(taking.where(as_found), owner)
+        taking = {"owner": owner, "seconds": seconds, "fence": fence, "beat": 0, **values}
+        return await self._written(self._update(self._kind.key(name), taking).upsert().where(as_found), owner)
 
-    async def renew(self, held: LeaseItem, *, position: str | None = None) -> LeaseItem | None:
+    async def renew(
+        self, held: LeaseItem, *, position: str | None = None, values: Mapping[str, Any] = MappingProxyType({})
+    ) -> L | None:
         """Renew a lease, and return it; None where somebody else has taken it since.
 
         Args:
             held: the lease, as it was taken or renewed last.
             position: how far the work has come, to be stored with the renewal; None to leave what is stored.
+            values: field -> what else is to be stored with it; None for nothing.
         """
-        renewal = Update(LeaseItem, held.pk).add(LeaseItem.beat, 1)
-        if position is not None:
-            renewal = renewal.set(LeaseItem.position, position)
-        return await self._written(renewal.where(LeaseItem.fence == held.fence), held.owner)
+        stored = dict(values) if position is None else {"position": position, **values}
+        renewal = self._update(held.pk, stored).add(LeaseItem.beat, 1)
+        return await self._written(renewal.where(LeaseItem.fence == held.fence), stored.get("owner", held.owner))
 
     async def give_back(self, held: LeaseItem) -> bool:
         """Give a lease back, so that the next one can take it at once; return False where somebody else has it.
@@ -142,17 +164,35 @@ class LeaseRecords:
         Args:
             held: the lease, as it was taken or renewed last.
         """
-        giving = Update(LeaseItem, held.pk).remove(LeaseItem.owner).where(LeaseItem.fence == held.fence)
+        giving = self._update(held.pk, {"owner": None}).where(LeaseItem.fence == held.fence)
         return await self._written(giving, held.owner) is not None
 
-    async def _written(self, update: Update[LeaseItem, LeaseItem], owner: str | None) -> LeaseItem | None:
+    async def remove(self, name: str) -> None:
+        """Remove a lease, if the like of it is never taken again: its fence would begin anew.
+
+        Args:
+            name: the name of the lease.
+        """
+        await self._carry_out(Delete(self._item, self._kind.key(name)))
+
+    def _find(self, name: str, *, alone: bool = False) -> Find[L]:
+        return Find(self._item, self._kind.key(name), consistent_read=True, coalesce=not alone)
+
+    def _update(self, key: str, values: Mapping[str, Any]) -> Update[L, L]:
+        update: Update[L, L] = Update(self._item, key)
+        for name, value in values.items():
+            field = getattr(self._item, name)
+            update = update.remove(field) if value is None else update.set(field, value)
+        return update
+
+    async def _written(self, update: Update[L, L], owner: str | None) -> L | None:
         """Carry an update out; return the lease then, or None if the condition does not hold."""
         try:
             return await self._carry_out(update)
         except ConditionalCheckFailedError as error:
             # Where an answer was lost, the update may have been done before its repetition was refused: then the owner
             # is still this one.
-            stored = error.item if isinstance(error.item, LeaseItem) else None
+            stored = error.item if isinstance(error.item, self._item) else None
             return stored if error.outcome_unknown and stored is not None and stored.owner == owner else None
 
     async def _carry_out(self, operation: SingleRequest[R]) -> R:

@@ -23,6 +23,8 @@ class RecordKind(Enum):
     """The version that no item of a model is behind of: ``operations/upgrade_record.py``."""
     CHECKPOINT = "checkpoint"
     """Where a pass over the items of a model stands: ``session/upgrade_place.py``."""
+    CONSUMER = "consumer"
+    """Who of a group reads a shard of a stream, and how far it was handled: ``streams/checkpoints.py``."""
 
     def key(self, *parts: str) -> str:
         """Return the key of an item of this kind.

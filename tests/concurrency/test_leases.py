@@ -50,7 +50,7 @@ def lease_of(session, **settings):
 
 def records_of(session):
     runner = runner_of(session)
-    return LeaseRecords(runner.executor, runner.context)
+    return LeaseRecords(runner.executor, runner.context, LeaseItem)
 
 
 async def stored(session):

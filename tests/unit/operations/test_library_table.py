@@ -43,7 +43,7 @@ def test_the_table_is_named_behind_the_prefix_and_has_a_text_for_a_key() -> None
 
 def test_the_kinds_of_its_items_are_these() -> None:
     words = {kind.value for kind in RecordKind}
-    assert words == {"counter", "unique", "lease", "migration", "upgraded", "checkpoint"}
+    assert words == {"counter", "unique", "lease", "migration", "upgraded", "checkpoint", "consumer"}
 
 
 def test_a_lease_and_a_migration_are_named_by_their_own_names() -> None:

@@ -26,6 +26,7 @@ DynamapError
 ├── ScopeTimeoutError               a scope's time was over
 ├── LeaseTakenError                 another process does what one at a time may do
 ├── LeaseLostError                  this process is no longer the one that may
+├── ChangesLostError                changes of a stream were trimmed away before they were read
 ├── MigrationFailedError            a migration raised
 ├── AfterWriteError                 a hook failed after its item was written
 ├── ItemNotFoundError               a call that promises an item found none
@@ -82,6 +83,7 @@ from dynamap_async.errors.service import (
     ConditionalCheckFailedError,
     CredentialsRejectedError,
     DuplicateItemError,
+    ExpiredIteratorError,
     IndexNotReadyError,
     InternalServerError,
     ItemCollectionSizeLimitExceededError,
@@ -97,10 +99,14 @@ from dynamap_async.errors.service import (
     ServiceError,
     ThrottledError,
     TransactionConflictError,
+    TrimmedDataAccessError,
     UniqueViolationError,
     UnknownServiceError,
     UnprocessedError,
     VersionConflictError,
+)
+from dynamap_async.errors.streams import (
+    ChangesLostError,
 )
 from dynamap_async.errors.tables import (
     PlanHazardError,
@@ -146,6 +152,7 @@ __all__ = [
     "BatchError",
     "CancellationReason",
     "CapacityBudgetExceededError",
+    "ChangesLostError",
     "ConditionalCheckFailedError",
     "ConfigurationError",
     "ConnectionFailedError",
@@ -157,6 +164,7 @@ __all__ = [
     "DuplicateItemError",
     "DynamapError",
     "EncodeError",
+    "ExpiredIteratorError",
     "ExpressionError",
     "IdempotentParameterMismatchError",
     "IndexNotReadyError",
@@ -206,6 +214,7 @@ __all__ = [
     "TransactionConflictError",
     "TransactionInProgressError",
     "TransportError",
+    "TrimmedDataAccessError",
     "UnassignedFieldError",
     "UniqueViolationError",
     "UnknownServiceError",

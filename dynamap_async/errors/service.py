@@ -111,7 +111,7 @@ class ItemCollectionSizeLimitExceededError(ServiceError):
 
 
 class ResourceNotFoundError(ServiceError):
-    """The table or index does not exist, or is not ready."""
+    """The table, index or stream does not exist, or is not ready."""
 
 
 class ResourceInUseError(ServiceError):
@@ -119,9 +119,17 @@ class ResourceInUseError(ServiceError):
 
 
 class LimitExceededError(ServiceError):
-    """Too many tables are being created, changed or deleted at once."""
+    """Too many tables are being created, changed or deleted at once, or a stream is read too often."""
 
     retryable: bool = True
+
+
+class ExpiredIteratorError(ServiceError):
+    """A place in a shard of a stream was not read on from for 15 minutes."""
+
+
+class TrimmedDataAccessError(ServiceError):
+    """The changes that were asked for are older than 24 hours, and are not kept any more."""
 
 
 class RecoveryUnavailableError(ServiceError):

@@ -96,6 +96,7 @@ class Session(EnteredByAsyncWith):
         aio_config: AioConfig | None = None,
         min_connections: int = 0,
         client: AioClient | None = None,
+        streams_client: AioClient | None = None,
         transport: Transport | None = None,
         table_prefix: str = "",
         table_names: Mapping[str, str] | None = None,
@@ -124,6 +125,7 @@ class Session(EnteredByAsyncWith):
                 wait for them.
             client: your own aiobotocore DynamoDB client to send through, with its retries turned off. It excludes
                 all settings before it; the session does not close it.
+            streams_client: the same for ``dynamodbstreams``, beside ``client``: streams are a service of their own.
             transport: another way to send, for tests.
             table_prefix: stands before every table name, as in ``shop-dev-``.
             table_names: the name that models declare -> the table's name in DynamoDB, for tables whose names follow no
@@ -153,7 +155,7 @@ class Session(EnteredByAsyncWith):
         policies: dict[str, Any] = {"retry": retry or RetryPolicy(), "batching": self._batching, "capacity": capacity}
         names = names_of_tables(table_prefix, table_names)
         declared = partial(declared_limits, names)
-        chosen = to_transport(connection, client, transport, policies["retry"])
+        chosen = to_transport(connection, client, streams_client, transport, policies["retry"])
         context = to_context(names, cursor_secret, clock, chosen)
         hooks = SessionHooks(before_write, after_write, after_read)
         write_back = to_write_back(upgrade_on_read, self._without_hooks)

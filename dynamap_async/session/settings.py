@@ -98,13 +98,18 @@ def _to_secret(given: object) -> bytes | None:
 
 
 def to_transport(
-    connection: Connection, client: AioClient | None, transport: Transport | None, retry: RetryPolicy
+    connection: Connection,
+    client: AioClient | None,
+    streams_client: AioClient | None,
+    transport: Transport | None,
+    retry: RetryPolicy,
 ) -> Transport:
     """Return what a session sends through.
 
     Args:
         connection: the settings of a connection of its own.
         client: a client of aiobotocore, instead.
+        streams_client: the one beside it for streams.
         transport: another transport, instead.
         retry: how long an attempt may take.
 
@@ -117,10 +122,12 @@ def to_transport(
             "client= and transport= have their own connection; give only one of them, and drop region, endpoint_url, "
             "profile, credentials, aio_session, aio_config and min_connections"
         )
+    if streams_client is not None and client is None:
+        raise ConfigurationError("streams_client= stands beside client=, which is missing; give both, or neither")
     if client is not None:
         from dynamap_async.transport import ClientTransport  # its maker has loaded aiobotocore
 
-        return ClientTransport(client)
+        return ClientTransport(client, streams_client)
     if transport is not None:
         return transport
     return WireTransport(connection, attempt_timeout_seconds=retry.attempt_timeout_seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ from botocore.parsers import ResponseParserError
 
 from dynamap_async.errors import ConfigurationError, RequestRejectedError, ServiceError
 from dynamap_async.request import Request
-from dynamap_async.service import DYNAMODB
+from dynamap_async.service import DYNAMODB, STREAMS, Service
 from dynamap_async.transport.aio import AioClient
 from dynamap_async.transport.failures import damaged, describe, packed, place_of, transport_error, unsendable
 from dynamap_async.transport.translate import service_error
@@ -44,23 +45,32 @@ class ClientTransport:
 
     Args:
         client: an aiobotocore client for DynamoDB whose retries are turned off.
+        streams_client: the same for DynamoDB Streams; None where no stream is read. Engines whose shard ids are
+            shorter than AWS's need ``AioConfig(parameter_validation=False)``.
     """
 
-    def __init__(self, client: AioClient) -> None:
+    def __init__(self, client: AioClient, streams_client: AioClient | None = None) -> None:
         """Create a transport over a client.
 
         Args:
             client: an open client for DynamoDB, with its retries turned off. It is not closed here.
+            streams_client: an open client for DynamoDB Streams, likewise; None where no stream is read.
 
         Raises:
             ConfigurationError: it is no client of aiobotocore.
         """
-        if not isinstance(client, AioBaseClient):
-            raise ConfigurationError(
-                f"client= must be an open aiobotocore client, not {type(client).__module__}.{type(client).__name__}; "
-                'write async with aiobotocore.session.get_session().create_client("dynamodb") as client'
-            )
+        given = {DYNAMODB: ("client", client), STREAMS: ("streams_client", streams_client)}
+        for service, (keyword, each) in given.items():
+            if each is not None and not isinstance(each, AioBaseClient):
+                raise ConfigurationError(
+                    f"{keyword}= must be an open aiobotocore client, not {type(each).__module__}.{type(each).__name__};"
+                    f' write async with aiobotocore.session.get_session().create_client("{service.client_name}") as '
+                    "client"
+                )
         self._client: Any = client
+        self._clients: Mapping[Service, Any] = {
+            service: each for service, (_, each) in given.items() if each is not None
+        }
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} to {self._client.meta.endpoint_url} over a client of aiobotocore>"
@@ -68,7 +78,7 @@ class ClientTransport:
     @property
     def max_connections(self) -> int:
         """How many requests can travel at the same time."""
-        return int(self._client.meta.config.max_pool_connections)
+        return min(int(each.meta.config.max_pool_connections) for each in self._clients.values())
 
     async def open(self) -> None:
         """Check that the client can be used.
@@ -76,18 +86,19 @@ class ClientTransport:
         Raises:
             ConfigurationError: it is not for DynamoDB, or it resends requests by itself.
         """
-        meta: Any = self._client.meta
-        name = meta.service_model.service_name
-        if name != DYNAMODB.client_name:
-            raise ConfigurationError(
-                f'the client is for {name!r}, not for DynamoDB; make it with create_client("dynamodb")'
-            )
-        retries: Any = meta.config.retries
-        if not retries or retries.get("total_max_attempts") != 1:
-            raise ConfigurationError(
-                "the client repeats requests by itself, which can apply an update twice; make it with "
-                'create_client("dynamodb", config=AioConfig(retries={"total_max_attempts": 1}))'
-            )
+        for service, client in self._clients.items():
+            name = client.meta.service_model.service_name
+            if name != service.client_name:
+                raise ConfigurationError(
+                    f"the client is for {name!r}, not for {service.id}; make it with "
+                    f'create_client("{service.client_name}")'
+                )
+            retries: Any = client.meta.config.retries
+            if not retries or retries.get("total_max_attempts") != 1:
+                raise ConfigurationError(
+                    "the client repeats requests by itself, which can apply an update twice; make it with "
+                    f'create_client("{service.client_name}", config=AioConfig(retries={{"total_max_attempts": 1}}))'
+                )
 
     async def send(self, request: Request) -> Body:
         """Send the request through the client and return the answer's JSON object, in wire form.
@@ -99,19 +110,27 @@ class ClientTransport:
             ServiceError: DynamoDB answered with an error.
             TransportError: no usable answer arrived.
             EncodeError: the request cannot be encoded, so nothing was sent.
-            ConfigurationError: the client has no credentials, or its botocore does not know the operation.
+            ConfigurationError: the client has no credentials, or its botocore does not know the operation; or there
+                is no client for streams.
         """
+        client = self._clients.get(request.service)
+        if client is None:
+            raise ConfigurationError(
+                f"{place_of(request)}: DynamoDB's streams need a client of their own beside client=; give the session "
+                f'streams_client=, made with create_client("{request.service.client_name}", '
+                'config=AioConfig(retries={"total_max_attempts": 1}))'
+            )
         try:
             orjson.dumps(request.body)  # botocore would send half of a surrogate pair, as an escape sequence
         except TypeError as error:
             raise unsendable(request, error) from None
-        operation = self._operation(request)
+        operation = _operation(client, request)
         parameters = to_client_form(request.body, operation.input_shape)
-        call = getattr(self._client, _botocore.xform_name(request.operation))
+        call = getattr(client, _botocore.xform_name(request.operation))
         try:
             answer = await call(**parameters)
         except ClientError as error:
-            raise self._service_error(request, error) from error
+            raise _service_error(client, request, error) from error
         except ParamValidationError as error:
             raise _rejected(request, error) from error
         except UnicodeDecodeError as error:  # of botocore's parser, for what is no JSON and no text either
@@ -119,7 +138,7 @@ class ClientTransport:
                 request, "the answer is no text; it may be packed, which was not asked for", foreign=True
             ) from error
         except _LOST_ANSWERS as error:
-            meta: Any = self._client.meta
+            meta: Any = client.meta
             host: str = urlsplit(str(meta.endpoint_url)).netloc
             place = f"{host} (region {meta.region_name!r})"
             raise transport_error(error, request, place) from error
@@ -143,27 +162,29 @@ class ClientTransport:
     async def close(self) -> None:
         """Do nothing: whoever made the client closes it."""
 
-    def _operation(self, request: Request) -> Any:
-        try:
-            return self._client.meta.service_model.operation_model(request.operation)
-        except OperationNotFoundError as error:
-            raise ConfigurationError(
-                f"the installed botocore does not know {request.operation}; upgrade aiobotocore"
-            ) from error
 
-    def _service_error(self, request: Request, error: ClientError) -> ServiceError:
-        answer: Any = error.response
-        metadata = answer.get("ResponseMetadata", {})
-        code = str(answer["Error"].get("Code", ""))
-        shape = self._client.meta.service_model.shape_for_error_code(code)
-        modelled: Body = {} if shape is None else to_wire_form(answer, shape)
-        return service_error(
-            request,
-            code=code,
-            status=int(metadata.get("HTTPStatusCode", 0)),
-            facts={**modelled, "message": answer["Error"].get("Message")},
-            request_id=metadata.get("RequestId"),
-        )
+def _operation(client: Any, request: Request) -> Any:
+    try:
+        return client.meta.service_model.operation_model(request.operation)
+    except OperationNotFoundError as error:
+        raise ConfigurationError(
+            f"the installed botocore does not know {request.operation}; upgrade aiobotocore"
+        ) from error
+
+
+def _service_error(client: Any, request: Request, error: ClientError) -> ServiceError:
+    answer: Any = error.response
+    metadata = answer.get("ResponseMetadata", {})
+    code = str(answer["Error"].get("Code", ""))
+    shape = client.meta.service_model.shape_for_error_code(code)
+    modelled: Body = {} if shape is None else to_wire_form(answer, shape)
+    return service_error(
+        request,
+        code=code,
+        status=int(metadata.get("HTTPStatusCode", 0)),
+        facts={**modelled, "message": answer["Error"].get("Message")},
+        request_id=metadata.get("RequestId"),
+    )
 
 
 def _rejected(request: Request, error: ParamValidationError) -> RequestRejectedError:

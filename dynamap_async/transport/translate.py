@@ -21,6 +21,7 @@ from dynamap_async.errors import (
     ConditionalCheckFailedError,
     CredentialsRejectedError,
     DuplicateItemError,
+    ExpiredIteratorError,
     IdempotentParameterMismatchError,
     IndexNotReadyError,
     InternalServerError,
@@ -38,10 +39,11 @@ from dynamap_async.errors import (
     TransactionCanceledError,
     TransactionConflictError,
     TransactionInProgressError,
+    TrimmedDataAccessError,
     UnknownServiceError,
 )
 from dynamap_async.request import Request
-from dynamap_async.service import table_arn
+from dynamap_async.service import STREAMS, table_arn
 from dynamap_async.transport.failures import place_of
 
 EXPIRED_CODES: Final = frozenset({"ExpiredTokenException", "ExpiredToken"})
@@ -78,6 +80,8 @@ ERRORS: Final[Mapping[str, type[ServiceError]]] = {
     "TableAlreadyExistsException": ResourceInUseError,
     "TableInUseException": ResourceInUseError,
     "LimitExceededException": LimitExceededError,
+    "ExpiredIteratorException": ExpiredIteratorError,
+    "TrimmedDataAccessException": TrimmedDataAccessError,
     "ContinuousBackupsUnavailableException": RecoveryUnavailableError,
     "PointInTimeRecoveryUnavailableException": RecoveryUnavailableError,
     "AccessDeniedException": AccessDeniedError,
@@ -152,6 +156,16 @@ _REMEDIES_OF_CODES: Final[Mapping[str, str]] = {
     "UnknownOperationException": "This engine does not have it; DynamoDB does.",
 }
 """The service's code -> what to do, where the class of the error says too little."""
+
+_REMEDIES_OF_STREAMS: Final[Mapping[type[ServiceError], str]] = {
+    LimitExceededError: (
+        "A shard may have two readers, a trigger of AWS Lambda among them, and answers five calls a second."
+    ),
+    ResourceNotFoundError: "`dynamap streams` lists the streams; one is kept for 24 hours after it was turned off.",
+    ExpiredIteratorError: "Ask for another iterator, which goes on after the last change that was read.",
+    TrimmedDataAccessError: "Begin with the oldest change that is kept, and read what may have changed before.",
+}
+"""What to do about the refusals of streams, where it is something else than for tables."""
 
 _REMEDIES_OF_MESSAGES: Final[Mapping[str, str]] = {
     "not have the specified index": (
@@ -256,7 +270,8 @@ def _message(kind: type[ServiceError], request: Request, code: str, facts: Mappi
     of_table = " on this table" if request.table else ""
     owner = "" if table_arn(request.table) is None else _of_the_owner(request, permission)
     remedy = (
-        _REMEDIES_OF_CODES.get(code)
+        (_REMEDIES_OF_STREAMS.get(kind) if request.service is STREAMS else None)
+        or _REMEDIES_OF_CODES.get(code)
         or _remedy_of(answer)
         or _REMEDIES.get(kind, "").format(permission=permission, of_table=of_table, owner=owner)
     )

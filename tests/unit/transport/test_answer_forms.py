@@ -4,6 +4,7 @@ import pytest
 
 from dynamap_async.errors import ConditionalCheckFailedError, Outcome
 from dynamap_async.request import Request, Target
+from dynamap_async.service import STREAMS
 from dynamap_async.transport import damage_of, damage_of_refusal, damage_of_values
 
 KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
@@ -251,3 +252,70 @@ def test_item_of_a_get_that_leaves_its_key_out_is_not_judged_by_it():
         operation="GetItem", body={"Key": {"id": {"S": "a"}}, "ProjectionExpression": "likes"}, table="notes"
     )
     assert damage_of(asked, {"Item": {"likes": {"N": "1"}}}) is None
+
+
+def ask_streams(operation, **body):
+    return Request(operation=operation, body=body, table="notes", service=STREAMS)
+
+
+SHARD = {"ShardId": "s1", "SequenceNumberRange": {"StartingSequenceNumber": "1"}}
+RECORD = {"eventName": "INSERT", "dynamodb": {"Keys": {"id": {"S": "a"}}, "SequenceNumber": "7"}}
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        (ask_streams("ListStreams"), {"Streams": [{"StreamArn": "a"}], "LastEvaluatedStreamArn": None}),
+        (ask_streams("DescribeStream"), {"StreamDescription": {"Shards": [SHARD, {**SHARD, "ParentShardId": "s0"}]}}),
+        (ask_streams("DescribeStream"), {"StreamDescription": {"Shards": [], "LastEvaluatedShardId": "s1"}}),
+        (ask_streams("GetShardIterator"), {"ShardIterator": "i"}),
+        (ask_streams("GetRecords"), {"Records": [RECORD], "NextShardIterator": "i"}),
+        (ask_streams("GetRecords"), {"Records": [], "NextShardIterator": None}),
+    ],
+)
+def test_an_answer_of_streams_has_the_form_that_is_documented(request_, answer):
+    assert damage_of(request_, answer) is None
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "fault"),
+    [
+        (ask_streams("ListStreams"), {}, "no list of Streams"),
+        (ask_streams("ListStreams"), {"Streams": [{}]}, "no list of Streams"),
+        (
+            ask_streams("ListStreams", ExclusiveStartStreamArn="a"),
+            {"Streams": [], "LastEvaluatedStreamArn": "a"},
+            "does not advance",
+        ),
+        (ask_streams("DescribeStream"), {}, "no StreamDescription"),
+        (ask_streams("DescribeStream"), {"StreamDescription": {}}, "no list of Shards"),
+        (ask_streams("DescribeStream"), {"StreamDescription": {"Shards": [{}]}}, "no list of Shards"),
+        (
+            ask_streams("DescribeStream"),
+            {"StreamDescription": {"Shards": [{**SHARD, "ParentShardId": 1}]}},
+            "ParentShardId of one of its Shards is not text",
+        ),
+        (
+            ask_streams("DescribeStream", ExclusiveStartShardId="s1"),
+            {"StreamDescription": {"Shards": [SHARD], "LastEvaluatedShardId": "s1"}},
+            "does not advance",
+        ),
+        (
+            ask_streams("DescribeStream"),
+            {"StreamDescription": {"Shards": [], "LastEvaluatedShardId": 1}},
+            "LastEvaluatedShardId is not text",
+        ),
+        (ask_streams("GetShardIterator"), {}, "no ShardIterator"),
+        (ask_streams("GetRecords"), {}, "no list of Records"),
+        (ask_streams("GetRecords"), {"Records": [{**RECORD, "eventName": "OTHER"}]}, "lacks the kind of change"),
+        (ask_streams("GetRecords"), {"Records": [{**RECORD, "dynamodb": {}}]}, "or the key of the item"),
+        (
+            ask_streams("GetRecords"),
+            {"Records": [{**RECORD, "dynamodb": {**RECORD["dynamodb"], "SequenceNumber": "x"}}]},
+            "SequenceNumber of one of its Records is not a number",
+        ),
+        (ask_streams("GetRecords"), {"Records": [], "NextShardIterator": 1}, "NextShardIterator is not text"),
+    ],
+)
+def test_an_answer_of_streams_of_another_form_is_damage(request_, answer, fault):
+    assert fault in str(damage_of(request_, answer))

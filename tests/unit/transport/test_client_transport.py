@@ -18,6 +18,7 @@ from dynamap_async.errors import (
     RequestTimeoutError,
 )
 from dynamap_async.request import Request
+from dynamap_async.service import STREAMS
 from dynamap_async.transport import AioConfig, AioSession, ClientTransport
 
 ONCE = {"total_max_attempts": 1}
@@ -213,3 +214,60 @@ async def test_missing_credentials_are_a_configuration_error(connect_client, get
 async def test_it_shows_what_it_sends_over(server, connect_client):
     transport = await connect_client()
     assert repr(transport) == f"<ClientTransport to {server.url} over a client of aiobotocore>"
+
+
+@pytest_asyncio.fixture
+async def make_client(server):
+    """Make a user's client of a service for the scripted server; closes it."""
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def open_client(service, **config):
+            return await stack.enter_async_context(
+                AioSession().create_client(
+                    service,
+                    region_name="eu-west-1",
+                    endpoint_url=server.url,
+                    config=AioConfig(**{"retries": ONCE, **config}),
+                    **KEYS,
+                )
+            )
+
+        yield open_client
+
+
+LIST_STREAMS = Request(operation="ListStreams", body={"TableName": "tweets"}, table="tweets", service=STREAMS)
+
+
+@pytest.mark.asyncio
+async def test_requests_to_streams_go_through_the_client_for_them(server, make_client, get_item):
+    server.then(b'{"Streams": []}')
+    server.then(b"{}")
+    transport = ClientTransport(await make_client("dynamodb"), await make_client("dynamodbstreams"))
+    await transport.open()
+    assert await transport.send(LIST_STREAMS) == {"Streams": []}
+    await transport.send(get_item)
+    targets = [request.headers["x-amz-target"] for request in server.requests]
+    assert targets == ["DynamoDBStreams_20120810.ListStreams", "DynamoDB_20120810.GetItem"]
+
+
+@pytest.mark.asyncio
+async def test_without_a_client_for_streams_the_error_says_how_to_give_one(make_client):
+    transport = ClientTransport(await make_client("dynamodb"))
+    with pytest.raises(ConfigurationError, match=r'streams_client=, made with create_client\("dynamodbstreams"'):
+        await transport.send(LIST_STREAMS)
+
+
+@pytest.mark.asyncio
+async def test_a_client_for_streams_is_for_streams_and_sends_once(make_client):
+    client = await make_client("dynamodb")
+    with pytest.raises(ConfigurationError, match="for 'dynamodb', not for DynamoDB Streams"):
+        await ClientTransport(client, client).open()
+    with pytest.raises(ConfigurationError, match=r'create_client\("dynamodbstreams", config=AioConfig'):
+        await ClientTransport(client, await make_client("dynamodbstreams", retries={"max_attempts": 3})).open()
+    with pytest.raises(ConfigurationError, match="streams_client= must be an open aiobotocore client"):
+        ClientTransport(client, object())
+
+
+def test_a_client_for_streams_alone_is_refused():
+    with pytest.raises(ConfigurationError, match="streams_client= stands beside client="):
+        Session(streams_client=object())

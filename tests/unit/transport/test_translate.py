@@ -7,14 +7,18 @@ from botocore.model import ServiceModel
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     CredentialsRejectedError,
+    ExpiredIteratorError,
     IndexNotReadyError,
     InternalServerError,
+    LimitExceededError,
     RequestRejectedError,
     ResourceNotFoundError,
     ThrottledError,
+    TrimmedDataAccessError,
     UnknownServiceError,
 )
 from dynamap_async.request import Request
+from dynamap_async.service import STREAMS
 from dynamap_async.transport.translate import ERRORS, error_code, service_error
 
 OPERATIONS = [
@@ -277,3 +281,29 @@ def test_a_read_of_an_index_that_is_being_built_has_an_error_of_its_own():
     assert type(error) is IndexNotReadyError
     assert "tables.ensure(Model)" in str(error)
     assert type(translated("ResourceNotFoundException", message=said)) is not IndexNotReadyError
+
+
+STREAM_OPERATIONS = ["ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"]
+STREAM_MODEL = ServiceModel(Loader().load_service_model("dynamodbstreams", "service-2"))
+
+
+@pytest.mark.parametrize("operation", STREAM_OPERATIONS)
+def test_every_error_of_an_operation_of_streams_has_a_class(operation):
+    for shape in STREAM_MODEL.operation_model(operation).error_shapes:
+        assert shape.name in ERRORS
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "remedy"),
+    [
+        ("LimitExceededException", LimitExceededError, "A shard may have two readers"),
+        ("ResourceNotFoundException", ResourceNotFoundError, "`dynamap streams` lists the streams"),
+        ("ExpiredIteratorException", ExpiredIteratorError, "Ask for another iterator"),
+        ("TrimmedDataAccessException", TrimmedDataAccessError, "Begin with the oldest change"),
+    ],
+)
+def test_a_refusal_of_streams_says_what_to_do_about_it(code, kind, remedy):
+    request = Request(operation="GetRecords", body={}, table="tweets", service=STREAMS)
+    error = service_error(request, code=code, status=400, facts={"message": "No."}, request_id=None)
+    assert type(error) is kind
+    assert str(error).startswith(f"GetRecords on table 'tweets': {code}: No. {remedy}")

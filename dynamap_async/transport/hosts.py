@@ -52,6 +52,8 @@ _LOCAL_URL: Final = "http://localhost:8000"
 """Where AWS's rules have the region ``local``."""
 _LOCAL_SIGNED_FOR: Final = "us-east-1"
 """The region that signatures name there."""
+_ANY_ACCOUNT: Final = "000000000000"
+"""An account to try whether there are hosts of accounts at all."""
 _LABEL: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9-]{0,62}")
 
 
@@ -83,6 +85,20 @@ class AwsEndpoints:
             ConfigurationError: there is no such host, or one of an account is required and the account is not known.
         """
         return self._at(account, self.account_mode)
+
+    def waits_for_account(self, account: str | None) -> bool:
+        """Return True if only the ARN of a table can tell whose host is wanted.
+
+        Args:
+            account: the account of the credentials; None where it is not known.
+
+        Raises:
+            ConfigurationError: the host of an account is required, and none has one.
+        """
+        if account or self.account_mode != "required":
+            return False
+        self.of(_ANY_ACCOUNT)
+        return True
 
     def account_of(self, request: Request, used: Credentials) -> str | None:
         """Return the account whose host a request goes to; None for the host of all accounts.
@@ -191,7 +207,10 @@ def _owner(service: Service, region: str, account: str | None, *, fips: bool, mo
     elif service.without_accounts.fullmatch(region):
         missing = f"{region} has no hosts of accounts; use another region"
     elif not account:
-        missing = "the credentials name no account; set AWS_ACCOUNT_ID, or aws_account_id in the profile"
+        missing = (
+            "the credentials name no account; set AWS_ACCOUNT_ID, aws_account_id in the profile or account_id of "
+            "Credentials, name the table by its ARN"
+        )
     elif _LABEL.fullmatch(account) is None:
         raise ConfigurationError(
             f"{account!r} is no account of AWS, as credentials name it in AWS_ACCOUNT_ID or aws_account_id; write its "

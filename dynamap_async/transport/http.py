@@ -7,7 +7,6 @@ import copy
 import sys
 import time
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import orjson
@@ -189,7 +188,8 @@ class WireTransport:
         try:
             used, aws = await credentials.current(), settings.aws
             account = None if aws is None or aws.account_mode == "disabled" else used.account_id
-            self._keep(await self._open_service(DYNAMODB, account), DYNAMODB, account, aws)
+            if aws is None or not aws.waits_for_account(account):
+                self._keep(await self._open_service(DYNAMODB, account), DYNAMODB, account, aws)
         except BaseException:
             await credentials.close()
             raise
@@ -284,7 +284,7 @@ class WireTransport:
         """
         settings = await self._lookup.settings(service)
         if settings.aws is not None:
-            settings = replace(settings, endpoint=settings.aws.of(account))
+            settings = await settings.for_endpoint(settings.aws.of(account))
         endpoint = settings.endpoint
         return _Opened(
             endpoint=endpoint,

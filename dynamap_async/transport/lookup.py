@@ -9,6 +9,8 @@ import os
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import Any, Final
 
@@ -66,18 +68,28 @@ def _resolved(connection: Connection, service: Service) -> ConnectionSettings:
         session.set_config_variable("region", region)
     endpoint, aws = resolve_endpoint(service, connection.endpoint_url, region, config, session)
     verify = _verify(session) if endpoint.encrypted else True
-    proxies = config.proxies if config.proxies is not None else _utils.get_environ_proxies(endpoint.url)
-    by_session_class = _needs_session_class(config, proxies, endpoint)
-    tls = _tls(config, verify) if endpoint.encrypted else None  # a session class would find out with each request
-    return ConnectionSettings(
+    settings = ConnectionSettings(
         endpoint=endpoint,
         aws=aws,
         session=session,
         config=config,
         user_agent=_user_agent(config, session),
         verify=verify,
+        tls=_tls(config, verify) if endpoint.encrypted else None,  # a session class would find out with each request
+    )
+    return replace(_at(settings, endpoint), at=partial(_at, settings))
+
+
+def _at(settings: ConnectionSettings, endpoint: Endpoint) -> ConnectionSettings:
+    """Return settings as they are for one host: a proxy may be for some hosts only. May ask the system for them."""
+    config = settings.config
+    proxies = config.proxies if config.proxies is not None else _utils.get_environ_proxies(endpoint.url)
+    by_session_class = _needs_session_class(config, proxies, endpoint)
+    return replace(
+        settings,
+        endpoint=endpoint,
         proxies=proxies,
-        tls=None if by_session_class else tls,
+        tls=None if by_session_class else settings.tls,
         sends_by_session_class=by_session_class,
     )
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import ssl
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamap_async.config import Credentials
@@ -81,6 +82,19 @@ class ConnectionSettings:
 
     sends_by_session_class: bool = False
     """Whether requests go through aiobotocore's HTTP session class, because of proxies or the user's choice."""
+
+    at: Callable[[Endpoint], ConnectionSettings] | None = None
+    """Makes the settings of the same connection for another host; None where all hosts have the same. May block."""
+
+    async def for_endpoint(self, endpoint: Endpoint) -> ConnectionSettings:
+        """Return the settings for one of the hosts that the connection leads to: proxies may be for some of them only.
+
+        Args:
+            endpoint: the host.
+        """
+        if endpoint == self.endpoint:
+            return self
+        return replace(self, endpoint=endpoint) if self.at is None else await asyncio.to_thread(self.at, endpoint)
 
     @property
     def headers(self) -> dict[str, str]:

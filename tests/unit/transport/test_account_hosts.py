@@ -102,9 +102,56 @@ async def test_an_endpoint_of_ones_own_serves_all_accounts():
 
 
 @pytest.mark.asyncio
-async def test_an_account_that_is_required_and_unknown_is_refused_when_the_transport_opens():
-    with pytest.raises(ConfigurationError, match="the credentials name no account; set AWS_ACCOUNT_ID"):
-        await transport(None, mode="required").open()
+async def test_an_account_that_is_required_and_unknown_is_refused_before_the_first_request_without_one_is_sent():
+    used = transport(None, mode="required")
+    await used.open()
+
+    with pytest.raises(ConfigurationError, match="the credentials name no account; set AWS_ACCOUNT_ID, .* its ARN"):
+        await used.send(scan())
+    assert used.sent == []
+
+
+@pytest.mark.asyncio
+async def test_where_accounts_are_required_the_arn_of_a_table_names_one():
+    sent = await sent_by(transport(None, mode="required"), scan(VISITS))
+
+    assert sent == [f"{OTHER}.ddb.eu-west-1.amazonaws.com"]
+
+
+@pytest.mark.asyncio
+async def test_hosts_of_accounts_that_do_not_exist_are_refused_when_the_transport_opens():
+    config = AioConfig(account_id_endpoint_mode="required", use_fips_endpoint=True)
+
+    with pytest.raises(ConfigurationError, match="hosts of accounts have no FIPS form"):
+        await transport(None, aio_config=config).open()
+
+
+@pytest.mark.parametrize(
+    ("excepted", "account", "by_proxy"),
+    [
+        (".ddb.eu-west-1.amazonaws.com", OWN, False),
+        (".ddb.eu-west-1.amazonaws.com", None, True),
+        ("dynamodb.eu-west-1.amazonaws.com", OWN, True),
+        ("dynamodb.eu-west-1.amazonaws.com", None, False),
+    ],
+)
+@pytest.mark.asyncio
+async def test_a_proxy_is_used_unless_the_host_that_the_request_goes_to_is_excepted(
+    monkeypatch, excepted, account, by_proxy
+):
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    monkeypatch.setenv("NO_PROXY", excepted)
+    seen = []
+
+    class Seeing(NotedTransport):
+        async def open_channel(self, settings):
+            seen.append((settings.sends_by_session_class, settings.tls is None))
+            return await super().open_channel(settings)
+
+    used = Seeing(Connection(region="eu-west-1", credentials=credentials(account)))
+    await sent_by(used, scan())
+
+    assert seen == [(by_proxy, by_proxy)]
 
 
 @pytest.mark.asyncio

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dynamap_async.errors import DynamapError
     from dynamap_async.events import (
         BatchSplit,
+        ChangesBehind,
+        ChangesLost,
         Event,
         HotPartition,
         InvalidItemsSkipped,
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
         RequestQueued,
         RequestRetried,
         RequestSent,
+        ShardEnded,
+        ShardOpened,
+        StreamEvent,
     )
     from dynamap_async.expressions import Change, Condition, Expr, path
     from dynamap_async.models import (
@@ -152,6 +157,8 @@ __all__ = [
     "BucketStatistics",
     "CapacityPolicy",
     "Change",
+    "ChangesBehind",
+    "ChangesLost",
     "Check",
     "Collection",
     "Condition",
@@ -215,6 +222,8 @@ __all__ = [
     "SequentialReads",
     "SequentialReadsWarning",
     "Session",
+    "ShardEnded",
+    "ShardOpened",
     "Shards",
     "SharedTableWarning",
     "SortKey",
@@ -222,6 +231,7 @@ __all__ = [
     "Statistics",
     "StoredForm",
     "StoredItem",
+    "StreamEvent",
     "Table",
     "TableSettings",
     "Throughput",
@@ -260,8 +270,9 @@ _NAMES: Final = {
     "config": "BatchPolicy CapacityPolicy Credentials Priority RetryPolicy",
     "errors": "DynamapError",
     "events": (
-        "BatchSplit Event HotPartition InvalidItemsSkipped Observer PaceChanged RequestAnswered RequestEnded "
-        "RequestHeldUp RequestQueued RequestRetried RequestSent"
+        "BatchSplit ChangesBehind ChangesLost Event HotPartition InvalidItemsSkipped Observer PaceChanged "
+        "RequestAnswered RequestEnded RequestHeldUp RequestQueued RequestRetried RequestSent ShardEnded "
+        "ShardOpened StreamEvent"
     ),
     "expressions": "Change Condition Expr path",
     "models": (

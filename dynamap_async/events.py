@@ -236,6 +236,57 @@ class InvalidItemsSkipped(Event):
     """The key of each, as stored attribute name -> Python value. Left out of ``repr``, as it may hold anything."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamEvent(Event):
+    """What the events of reading a stream have in common. Only observers of a session that reads one see them."""
+
+    stream_arn: str
+    """The ARN of the stream."""
+    shard_id: str
+    """The shard."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardOpened(StreamEvent):
+    """The changes of a shard are read from now on."""
+
+    position: str
+    """From where: ``oldest``, ``latest``, ``time`` or ``after``, with the number or the time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardEnded(StreamEvent):
+    """The last change of a shard was read; shards that go on from it follow."""
+
+    changes: int
+    """How many changes were read of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesBehind(StreamEvent):
+    """A shard is read so slowly that its changes are older than 18 hours. After 24 hours they are lost.
+
+    Told again when it has caught up in between.
+    """
+
+    behind_seconds: float
+    """How old the last change was when it was read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesLost(StreamEvent):
+    """Changes were trimmed away before they were read, and reading goes on with the oldest one that is kept."""
+
+    sequence_number: str | None
+    """The last change that was read; None where reading was to begin at a time."""
+    changed_at: float | None
+    """When that change was made, or the time to begin at, in epoch seconds; None where it is not known."""
+    oldest_sequence_number: str | None
+    """The oldest change of the shard that is kept; None where none is."""
+    oldest_changed_at: float | None
+    """When that one was made, in epoch seconds."""
+
+
 class Observer(Protocol):
     """What ``Session(observer=...)`` takes: a function, or an object that can be called, with one argument."""
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
 from dynamap_async.errors import SessionClosedError, SessionStateError
-from dynamap_async.events import Observer
+from dynamap_async.events import Event, Observer
 from dynamap_async.executor.accounts import Account
 from dynamap_async.executor.admission import Admission, Declared
 from dynamap_async.executor.anyio_scopes import deadline_source, shielded
@@ -209,6 +209,10 @@ class Executor:
     def skipped(self, table: str, index: str | None, items: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Tell observers of items that a read left out; see ``Ledger.skipped``."""
         self.ledger.skipped(table, index, items)
+
+    def tell(self, event: Event) -> None:
+        """Tell observers of an event that is none of a request."""
+        self.ledger.tell(event)
 
     def pause(self, seconds: float) -> float:
         """Draw how long to wait instead of so many seconds: half of them, or up to all of them.

@@ -666,6 +666,10 @@ class Ledger:
         for book in {self.own, self._whole}:
             book.fold(never)
 
+    def tell(self, event: Event) -> None:
+        """Tell the observers of an event that is none of a request."""
+        self._observers.tell(event)
+
     def skipped(self, table: str, index: str | None, items: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Tell the observers that a read left items out.
 

@@ -15,11 +15,21 @@ if TYPE_CHECKING:
         batch_item_failures,
         decode_changes,
     )
+    from dynamap_async.streams.reading import OnGap, ShardPage, ShardReader
+    from dynamap_async.streams.requests import StreamDescription, StreamName, StreamRequests
+    from dynamap_async.streams.room import Room
 
 __all__ = [
     "BatchItemFailures",
     "ChangeDecoder",
     "ItemChange",
+    "OnGap",
+    "Room",
+    "ShardPage",
+    "ShardReader",
+    "StreamDescription",
+    "StreamName",
+    "StreamRequests",
     "UnknownKinds",
     "batch_item_failures",
     "decode_changes",
@@ -27,6 +37,9 @@ __all__ = [
 
 _HOMES: Final = {
     "changes": "BatchItemFailures ChangeDecoder ItemChange UnknownKinds batch_item_failures decode_changes",
+    "reading": "OnGap ShardPage ShardReader",
+    "requests": "StreamDescription StreamName StreamRequests",
+    "room": "Room",
 }
 """Module -> the names that are imported from it when they are used first."""
 

@@ -1,4 +1,7 @@
-"""Python value <-> attribute value, and how many bytes DynamoDB counts. Pure: no Pydantic, no I/O, no event loop."""
+"""Python value <-> attribute value, and how many bytes DynamoDB counts. Pure: no I/O, no event loop.
+
+Of Pydantic it knows one value: ``MISSING``.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from dynamap_async.codec.converter import (
         ALL_TAGS,
         DECODE_ERRORS,
+        MISSING,
         Absence,
         Converter,
         Decode,
@@ -43,7 +47,17 @@ if TYPE_CHECKING:
         native_decoder,
         native_encoder,
     )
-    from dynamap_async.codec.nested import EMPTY_SET, NULL, OMISSIONS, Field, Nested, Omissions, nested_of, omit
+    from dynamap_async.codec.nested import (
+        EMPTY_SET,
+        NULL,
+        OMISSIONS,
+        Field,
+        Nested,
+        Omissions,
+        nested_of,
+        omit,
+        unless_missing,
+    )
     from dynamap_async.codec.numbers import number_text, parse_number
     from dynamap_async.codec.plain import decode_any, encode_any, order_key, readable, readable_key
     from dynamap_async.codec.scalars import (
@@ -87,6 +101,7 @@ __all__ = [
     "EPOCH_MILLISECONDS",
     "EPOCH_SECONDS",
     "JSON_TEXT",
+    "MISSING",
     "NULL",
     "OMISSIONS",
     "STORED_NUMBER",
@@ -166,6 +181,7 @@ __all__ = [
     "to_epoch_seconds",
     "tuple_of",
     "union_of",
+    "unless_missing",
     "uuid",
     "value_size",
     "variadic_tuple_of",
@@ -175,7 +191,7 @@ __all__ = [
 _HOMES: Final = {
     "choices": "enum_of literal_of",
     "containers": "list_of map_of set_of tuple_of variadic_tuple_of",
-    "converter": "ALL_TAGS DECODE_ERRORS Absence Converter Decode Description FieldEncoding ValuePart deepest",
+    "converter": "ALL_TAGS DECODE_ERRORS MISSING Absence Converter Decode Description FieldEncoding ValuePart deepest",
     "deferred": "Deferred",
     "encode_errors": "abbreviate refusal",
     "forms": "EPOCH_MILLISECONDS EPOCH_SECONDS JSON_TEXT StoredForm TimeText stored_as time_text",
@@ -183,7 +199,7 @@ _HOMES: Final = {
     "instants": "ZONELESS instant_text parse_instant to_epoch_seconds",
     "map_keys": "MapKey map_key",
     "native_codec": "Members NativeDecode NativeEncode native_apart native_decoder native_encoder",
-    "nested": "EMPTY_SET NULL OMISSIONS Field Nested Omissions nested_of omit",
+    "nested": "EMPTY_SET NULL OMISSIONS Field Nested Omissions nested_of omit unless_missing",
     "numbers": "number_text parse_number",
     "plain": "decode_any encode_any order_key readable readable_key",
     "scalars": (

@@ -7,6 +7,8 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
+import pydantic_core
+
 from dynamap_async.codec.plain import decode_any
 from dynamap_async.errors import DecodeError
 from dynamap_async.wire import AttributeValue, Tag
@@ -19,6 +21,10 @@ DECODE_ERRORS: Final = (LookupError, ValueError, TypeError, ArithmeticError)
 
 CONTAINERS: Final[frozenset[Tag]] = frozenset(("L", "M"))
 """The stored types whose values have parts."""
+
+
+MISSING: Final[Any] = getattr(pydantic_core, "MISSING", object())
+"""Pydantic's value of a field that has none; one that no program has, where Pydantic is older than 2.12."""
 
 
 Decode: TypeAlias = Callable[[AttributeValue], Any]
@@ -52,6 +58,8 @@ class Absence(Enum):
     """None: a nullable field whose default is None, or that has no default."""
     EMPTY_SET = auto()
     """An empty set: a set field without a default, or with an empty one. DynamoDB stores no empty sets."""
+    MISSING = auto()
+    """Pydantic's ``MISSING``: a field that has it among its values."""
     OTHER = auto()
     """Another default."""
     ERROR = auto()

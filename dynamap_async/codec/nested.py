@@ -11,7 +11,16 @@ from contextvars import ContextVar
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from dynamap_async.codec.converter import Absence, Converter, Decode, Description, FieldEncoding, ValuePart, one_deeper
+from dynamap_async.codec.converter import (
+    MISSING,
+    Absence,
+    Converter,
+    Decode,
+    Description,
+    FieldEncoding,
+    ValuePart,
+    one_deeper,
+)
 from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.errors import DecodeError, EncodeError
@@ -136,9 +145,10 @@ def nested_of(
     if in_dict and extras is None:
         encode = _of_dict(fields, accepts[0], encode)
     whole: Nested | None = None
-    left_out = {field.stored: field.left_out for field in fields if field.left_out is not None}
+    left_out = {field.stored: form for field in fields if (form := _left_out(field)) is not None}
     if left_out:
         encode = _without(encode, left_out)
+    if any(field.left_out is not None for field in fields):
         whole = nested_of(
             label,
             [field._replace(left_out=None) for field in fields],
@@ -185,7 +195,7 @@ def _encoder(
     extras: Callable[[Any], Mapping[str, Any] | None] | None,
 ) -> Callable[[Any], AttributeValue]:
     plan = [
-        (field.name, field.stored, field.getter or attrgetter(field.name), field.converter.encode) for field in fields
+        (field.name, field.stored, field.getter or attrgetter(field.name), _member_encoder(field)) for field in fields
     ]
     of_fields = {field.stored: field.name for field in fields}
 
@@ -216,7 +226,7 @@ def _of_dict(
     fields: Sequence[Field], kind: type, encode_each: Callable[[Any], AttributeValue]
 ) -> Callable[[Any], AttributeValue]:
     """Return the encoder that takes the members out of a value's ``__dict__``; others are left to ``encode_each``."""
-    plan = [(field.name, field.stored, field.converter.encode) for field in fields]
+    plan = [(field.name, field.stored, _member_encoder(field)) for field in fields]
 
     def encode(value: Any) -> AttributeValue:
         if type(value) is not kind:
@@ -236,8 +246,31 @@ def _of_dict(
     return encode
 
 
+def _left_out(field: Field) -> AttributeValue | None:
+    """Return the stored form that is left out of a member, or what stands for one that it has none of."""
+    return _NO_FORM if field.absence is Absence.MISSING else field.left_out
+
+
+def _member_encoder(field: Field) -> Callable[[Any], AttributeValue]:
+    encode = field.converter.encode
+    if field.absence is not Absence.MISSING:
+        return encode
+    return lambda value: _NO_FORM if value is MISSING else encode(value)
+
+
+def unless_missing(encode: Callable[[Any], AttributeValue | None]) -> Callable[[Any], AttributeValue | None]:
+    """Return the encoder of a field that may be ``MISSING``, which is stored by its absence: it gives None for that.
+
+    Args:
+        encode: encodes the other values.
+    """
+    return lambda value: None if value is MISSING else encode(value)
+
+
 def _part(field: Field) -> FieldEncoding:
     encode = _or_nothing(field.converter.encode) if field.left_out == EMPTY_SET else None
+    if field.absence is Absence.MISSING:
+        encode = unless_missing(field.converter.encode)
     return FieldEncoding(field.name, field.stored, field.converter, encode, nullable=field.left_out == NULL)
 
 
@@ -315,6 +348,9 @@ def _built(decode: Decode, build: Callable[[dict[str, Any]], Any]) -> Decode:
 EMPTY_SET: Final[AttributeValue] = {"L": []}
 """What stands for an empty set where it is not left out. What is encoded gets one of its own, which may be changed."""
 
+
+_NO_FORM: Final[AttributeValue] = {}
+"""What stands for ``MISSING`` until it is left out."""
 
 NULL: Final[AttributeValue] = {"NULL": True}
 """What stands for None where it is not left out."""

@@ -12,7 +12,7 @@ from datetime import time
 from decimal import Decimal
 from typing import Any, Final
 
-from dynamap_async.codec import encode_any, order_key
+from dynamap_async.codec import MISSING, Absence, encode_any, order_key
 from dynamap_async.errors import EncodeError, ExpressionError
 from dynamap_async.expressions.conditions import (
     Between,
@@ -127,6 +127,8 @@ def _reads_as(operand: Operand, value: object) -> Condition | None:
     """Return the condition that the value reads as None or as the empty set; None for any other value."""
     forms: Forms | None = None
     if isinstance(operand, Path):
+        if value is MISSING:
+            return _missing(operand)
         if value is None:
             forms = operand.reads_as_none
         elif isinstance(value, _SETS) and isinstance(value, AbstractSet) and not value:
@@ -139,6 +141,20 @@ def _reads_as(operand: Operand, value: object) -> Condition | None:
             for form in forms
         ]
     )
+
+
+def _missing(path: Path) -> Condition:
+    """Return the condition that a field is ``MISSING``.
+
+    Raises:
+        ExpressionError: it is not one of the field's values.
+    """
+    if path.absence is not Absence.MISSING:
+        raise ExpressionError(
+            f"{path} is compared with MISSING, which its type does not have; write .missing() or .exists()",
+            expression=str(path),
+        )
+    return Function("attribute_not_exists", path)
 
 
 def _constants(operand: Path | Size, value: object) -> tuple[Value, ...]:
@@ -154,8 +170,8 @@ def _constants(operand: Path | Size, value: object) -> tuple[Value, ...]:
 
 def _ordered(operand: Path | Size, value: object) -> tuple[Value, ...]:
     """Return a constant in each stored form of the operand, checked to have an order."""
-    if value is None:
-        raise ExpressionError(f"{operand} cannot be ordered against None; use .missing() or .exists()")
+    if value is None or value is MISSING:
+        raise ExpressionError(f"{operand} cannot be ordered against {value}; use .missing() or .exists()")
     _check_order(operand)
     if isinstance(value, time) and value.tzinfo is not None:
         raise ExpressionError(

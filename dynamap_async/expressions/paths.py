@@ -47,7 +47,7 @@ class Path:
     """Whether a step is a map key or a list position that the program gave, and not a field that a class declares."""
 
     absence: Absence | None = None
-    """What the part of a value reads as where it is absent; None where no type declares the part."""
+    """What the attribute, or the part of a value, reads as where it is absent; None where no type declares it."""
 
     parent: Path | None = None
     """The path of the value that this is a part of; None for an attribute."""

@@ -27,7 +27,7 @@ import typing_extensions
 from pydantic import BaseModel, Discriminator, EncodedBytes, EncodedStr, Json, JsonValue
 from pydantic.fields import FieldInfo
 
-from dynamap_async.codec import Absence
+from dynamap_async.codec import MISSING, Absence
 
 Metadata: TypeAlias = tuple[Any, ...]
 """What stands behind the type in ``Annotated[type, ...]``."""
@@ -137,17 +137,28 @@ def is_optional(annotation: Any) -> bool:
     return annotation is None or annotation is NoneType or is_anything(annotation)
 
 
+def may_be_missing(annotation: Any) -> bool:
+    """Return whether Pydantic's ``MISSING`` is among the values of a type."""
+    annotation = bare(annotation)
+    return any(map(may_be_missing, get_args(annotation))) if is_union(annotation) else annotation is MISSING
+
+
 def without_none(annotation: Any) -> Any:
-    """Return a union without None among its members, and any other type as it is."""
+    """Return a union without None and ``MISSING`` among its members, and any other type as it is."""
     if not is_union(annotation):
         return annotation
-    present = tuple(member for member in get_args(annotation) if not is_none(member))
+    present = tuple(member for member in get_args(annotation) if not is_no_value(member))
     return Union[present] if present else None  # noqa: UP007 - made at run time
 
 
 def is_none(annotation: Any) -> bool:
     """Return whether None is the type's only value."""
     return bare(annotation) in (None, NoneType)
+
+
+def is_no_value(annotation: Any) -> bool:
+    """Return whether None is the type's only value, or ``MISSING`` is."""
+    return bare(annotation) in (None, NoneType, MISSING)
 
 
 def set_type(annotation: Any) -> type[set[Any] | frozenset[Any]] | None:
@@ -159,7 +170,7 @@ def set_type(annotation: Any) -> type[set[Any] | frozenset[Any]] | None:
     return frozenset if origin in FROZEN_SETS else set
 
 
-def absence_of(info: FieldInfo, *, required: bool, nullable: bool, holds_set: bool) -> Absence:
+def absence_of(info: FieldInfo, *, required: bool, nullable: bool, holds_set: bool, missing: bool = False) -> Absence:
     """Return what a field reads as where its attribute, or its member of a map, is absent.
 
     Args:
@@ -167,7 +178,10 @@ def absence_of(info: FieldInfo, *, required: bool, nullable: bool, holds_set: bo
         required: whether it has none.
         nullable: whether None is a value of the field.
         holds_set: whether its values are sets.
+        missing: whether ``MISSING`` is a value of the field.
     """
+    if missing:
+        return Absence.MISSING
     if required:
         if nullable:
             return Absence.NONE

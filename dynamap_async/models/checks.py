@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, BaseModel, FutureDatetime, PastDatetime, Typ
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from dynamap_async.codec import ALL_TAGS, EPOCH_SECONDS, StoredForm
+from dynamap_async.codec import ALL_TAGS, EPOCH_SECONDS, MISSING, Absence, StoredForm
 from dynamap_async.errors import EncodeError
 from dynamap_async.models.annotations import bare, name_of, without_none
 from dynamap_async.models.assigned import PRESENCE, Assigned
@@ -271,6 +271,15 @@ def _check_version(model: type[Any], plan: FieldPlan, info: FieldInfo) -> None:
 
 def _check_default(model: type[Any], plan: FieldPlan, info: FieldInfo) -> None:
     default = info.default
+    if plan.absence is Absence.MISSING:
+        if plan.required or default is MISSING:
+            return
+        raise fault(
+            model.__name__,
+            "has MISSING in its type, so an item without the attribute reads as MISSING, and not as another default; "
+            "write attr(default=MISSING), or drop MISSING from the type",
+            plan.name,
+        )
     if default is PydanticUndefined or info.default_factory is not None:
         return
     problem = _storing(plan, default) or _reading(info, default)
@@ -282,6 +291,8 @@ def _storing(plan: FieldPlan, default: Any) -> str | None:
     """Return why a default cannot be stored."""
     if default is None and plan.nullable:
         return None
+    if default is MISSING:
+        return "the type does not have it; declare it as int | MISSING, or whatever the type is"
     try:
         plan.converter.encode(default)
     except EncodeError as error:

@@ -48,13 +48,14 @@ from dynamap_async.models.annotations import (
     is_none,
     is_optional,
     is_union,
+    may_be_missing,
     name_of,
     unwrap,
     without_none,
 )
 from dynamap_async.models.callers import local_classes, warn_caller
 from dynamap_async.models.container_converters import container
-from dynamap_async.models.converters import Compiler, UnstorableTypeError, deferred
+from dynamap_async.models.converters import ONLY_FIELDS, Compiler, UnstorableTypeError, deferred
 from dynamap_async.models.json_text import json_dump
 from dynamap_async.models.markers import OURS, Role, StoredAs, other_forms, stored_name
 from dynamap_async.models.nested_converters import nested
@@ -346,7 +347,7 @@ class TypeCompiler:
             kind = bare(without_none(annotation))
             return codec.integer() if kind is int else codec.stored_as(codec.EPOCH_SECONDS, label=name_of(kind))
         kept = tuple(each for each in metadata if not isinstance(each, OURS))
-        if is_optional(annotation) and not is_encoded(kept):
+        if (is_optional(annotation) or may_be_missing(annotation)) and not is_encoded(kept):
             annotation, more = unwrap(annotation)
             annotation, kept = without_none(annotation), (*more, *kept)
         return self.of(annotation, kept)
@@ -355,6 +356,8 @@ class TypeCompiler:
         """Return the converter of a type."""
         annotation, more = unwrap(annotation, through_aliases=False)
         metadata = (*more, *metadata)
+        if annotation is codec.MISSING:
+            raise UnstorableTypeError(ONLY_FIELDS)
         if has_own_schema(annotation, metadata):
             compiler = self.exactly if expects_values(metadata) else self
             return _own_time(compiler, annotation, metadata) or through(compiler, annotation, metadata)
@@ -373,6 +376,8 @@ class TypeCompiler:
 
     def member(self, annotation: Any) -> Converter:
         """Return the converter of a type inside a collection, where None is always NULL."""
+        if may_be_missing(annotation):
+            raise UnstorableTypeError(ONLY_FIELDS)
         optional = is_optional(annotation) and not is_anything(annotation)
         return codec.optional(self.of(without_none(annotation))) if optional else self.of(annotation)
 

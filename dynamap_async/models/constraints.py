@@ -23,6 +23,7 @@ from pydantic import (
 )
 from typing_extensions import TypedDict  # Pydantic takes this one before Python 3.12
 
+from dynamap_async.codec import MISSING
 from dynamap_async.models.annotations import (
     Metadata,
     aliased,
@@ -31,7 +32,7 @@ from dynamap_async.models.annotations import (
     is_anything,
     is_encoded,
     is_kind_of,
-    is_none,
+    is_no_value,
     is_union,
     unwrap,
 )
@@ -107,7 +108,7 @@ def _of_metadata(each: Any) -> Constraint:
 
 def _of_type(annotation: Any, within: frozenset[Any]) -> Constraint:
     origin: Any = get_origin(annotation) or annotation
-    if origin in (Any, object, None, NoneType, Literal, *_SCALARS) or is_kind_of(origin, Enum):
+    if origin in (Any, object, None, NoneType, MISSING, Literal, *_SCALARS) or is_kind_of(origin, Enum):
         return Constraint.NONE
     if is_anything(annotation):
         return Constraint.DECLARED  # JSON data, of fewer types than can be encoded
@@ -117,7 +118,7 @@ def _of_type(annotation: Any, within: frozenset[Any]) -> Constraint:
         return Constraint.CODE
     members = [each for each in get_args(annotation) if each not in ((), Ellipsis)]
     found = max((_of(each, (), within) for each in members), default=Constraint.NONE)
-    is_choice = is_union(annotation) and sum(not is_none(each) for each in members) > 1
+    is_choice = is_union(annotation) and sum(not is_no_value(each) for each in members) > 1
     # A value may be valid as another member of the union than it was.
     return Constraint.CODE if is_choice and any(_has_model(each) for each in members) else found
 

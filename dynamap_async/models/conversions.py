@@ -13,7 +13,15 @@ from uuid import UUID
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from dynamap_async.models.annotations import bare, is_anything, is_encoded, is_kind_of, is_none, is_root_model, is_union
+from dynamap_async.models.annotations import (
+    bare,
+    is_anything,
+    is_encoded,
+    is_kind_of,
+    is_no_value,
+    is_root_model,
+    is_union,
+)
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.pydantic_types import needs_values
 from dynamap_async.wire import AttributeValue
@@ -71,7 +79,7 @@ def decoder_for(target: type[BaseModel], info: FieldInfo, source: FieldPlan) -> 
 def _choices(annotation: Any) -> list[Any]:
     annotation = bare(annotation)
     if is_union(annotation):
-        present = [each for each in get_args(annotation) if not is_none(each)]
+        present = [each for each in get_args(annotation) if not is_no_value(each)]
         return [choice for each in present for choice in _choices(each)]
     if get_origin(annotation) is Literal:
         return [type(value) for value in get_args(annotation) if value is not None]

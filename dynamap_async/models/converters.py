@@ -7,13 +7,19 @@ text that Pydantic parses faster than Python does.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pydantic import BaseModel
 
 from dynamap_async.codec import ALL_TAGS, Converter, Deferred
 from dynamap_async.models.annotations import Metadata
 from dynamap_async.wire import Tag
+
+ONLY_FIELDS: Final = (
+    "has MISSING inside its type, which stands for a field without a value, as in int | MISSING; elements, members of "
+    "dicts, dataclasses and typed dicts, and roots cannot be missing: use None there, or a nested model"
+)
+"""What is wrong with a type that has ``MISSING`` inside of it."""
 
 
 class UnstorableTypeError(TypeError):

@@ -239,6 +239,7 @@ class Definition(Generic[M]):
             plan.converter,
             none_forms=plan.none_forms,
             empty_set_forms=plan.empty_set_forms,
+            absence=plan.absence,
         )
 
     def key_fields(self) -> tuple[FieldPlan, ...]:

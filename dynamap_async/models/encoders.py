@@ -160,4 +160,5 @@ def _encoder(field: FieldPlan) -> Encode:
         return stored_empty(field, None) if value is None else encode_value(value)
 
     # A field without None and sets among its values needs no look at the value.
-    return encode_set if field.holds_set else encode_nullable if field.nullable else encode_value
+    encode = encode_set if field.holds_set else encode_nullable if field.nullable else encode_value
+    return codec.unless_missing(encode) if field.absence is Absence.MISSING else encode

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 from pydantic import AwareDatetime, BaseModel, FutureDatetime, PastDatetime, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from dynamap_async.codec import EMPTY_SET, EPOCH_SECONDS, Absence, Converter, StoredForm
+from dynamap_async.codec import EMPTY_SET, EPOCH_SECONDS, MISSING, Absence, Converter, StoredForm
 from dynamap_async.models import templates
 from dynamap_async.models.annotations import (
     absence_of,
@@ -19,6 +19,7 @@ from dynamap_async.models.annotations import (
     is_anything,
     is_encoded,
     is_optional,
+    may_be_missing,
     name_of,
     set_type,
     without_none,
@@ -118,14 +119,24 @@ class FieldPlan(NamedTuple):
         stored = (_NULL,) if self.null_reads_as_empty_set else () if absent else (EMPTY_SET,)
         return (*absent, *stored)
 
+    @property
+    def may_be_absent(self) -> bool:
+        """Whether an item may be without the attribute because the field has no value: None, or ``MISSING``."""
+        return self.nullable or self.absence is Absence.MISSING
+
+    @property
+    def nothing(self) -> str:
+        """The value that the field has then, as messages name it."""
+        return "MISSING" if self.absence is Absence.MISSING else "None"
+
     def of_null(self) -> Any:
         """Return the value of a stored NULL: None, or an empty set."""
         return self.set_type() if self.set_type is not None and self.null_reads_as_empty_set else None
 
     def of_absence(self) -> Any:
         """Return the value of a missing attribute, unless Pydantic has to find it."""
-        if self.absence is Absence.ERROR:
-            return ABSENT
+        if self.absence in (Absence.ERROR, Absence.MISSING):
+            return ABSENT if self.absence is Absence.ERROR else MISSING
         return self.set_type() if self.set_type is not None and self.absence is Absence.EMPTY_SET else None
 
 
@@ -224,7 +235,13 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler) ->
         lax=unparsed,
         nullable=nullable,
         required=required,
-        absence=absence_of(info, required=required, nullable=nullable_type, holds_set=kind is not None),
+        absence=absence_of(
+            info,
+            required=required,
+            nullable=nullable_type,
+            holds_set=kind is not None,
+            missing=may_be_missing(info.annotation),
+        ),
         set_type=kind,
         mutability=mutability_of(model, info),
         assigned=assigned,

@@ -462,7 +462,7 @@ def _message(error: Exception) -> str:
 
 def _may_misfit(field: FieldPlan) -> bool:
     """Return whether a value of a field may be what keys cannot have: empty, too long, or None."""
-    return field.nullable or not fits_keys(field.converter)
+    return field.may_be_absent or not fits_keys(field.converter)
 
 
 def _key_checks(table: TableSchema | None) -> list[tuple[str, KeyRole]]:

@@ -18,7 +18,7 @@ from dynamap_async.models.annotations import (
     is_alias,
     is_encoded,
     is_kind_of,
-    is_none,
+    is_no_value,
     is_root_model,
     is_union,
     unwrap,
@@ -75,7 +75,7 @@ def _of_parts(annotation: Any, within: frozenset[Any]) -> Mutability:
     origin: Any = get_origin(annotation) or annotation
     args = get_args(annotation)
     if is_union(annotation):
-        present = [arg for arg in args if not is_none(arg)]
+        present = [arg for arg in args if not is_no_value(arg)]
         found = _widest(present, within)
         # Several members are told apart by decoding each exactly.
         return Mutability.SHARED if found is Mutability.OWN and len(present) > 1 else found

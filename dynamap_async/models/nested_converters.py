@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from typing_extensions import is_typeddict
 
 from dynamap_async import codec
-from dynamap_async.codec import Absence, Converter, ValuePart
+from dynamap_async.codec import MISSING, Absence, Converter, ValuePart
 from dynamap_async.models.annotations import (
     absence_of,
     field_metadata,
@@ -22,11 +22,19 @@ from dynamap_async.models.annotations import (
     is_kind_of,
     is_optional,
     is_root_model,
+    may_be_missing,
     set_type,
     substituted,
 )
 from dynamap_async.models.callers import caller_names
-from dynamap_async.models.converters import Compiler, IncompleteModelError, UnstorableTypeError, deferred, not_found
+from dynamap_async.models.converters import (
+    ONLY_FIELDS,
+    Compiler,
+    IncompleteModelError,
+    UnstorableTypeError,
+    deferred,
+    not_found,
+)
 from dynamap_async.models.markers import stored_form, stored_name
 from dynamap_async.models.own_init import for_own_init
 from dynamap_async.models.pydantic_types import Adapter, builder, through
@@ -97,8 +105,8 @@ def _field(compiler: Compiler, info: FieldInfo) -> Converter:
 
 
 def _absence(info: FieldInfo, annotation: Any) -> Absence:
-    nullable, holds_set = is_optional(annotation), set_type(annotation) is not None
-    return absence_of(info, required=info.is_required(), nullable=nullable, holds_set=holds_set)
+    nullable, holds_set, missing = is_optional(annotation), set_type(annotation) is not None, may_be_missing(annotation)
+    return absence_of(info, required=info.is_required(), nullable=nullable, holds_set=holds_set, missing=missing)
 
 
 def _absence_in(kind: Any, name: str, hint: Any) -> Absence | None:
@@ -112,7 +120,10 @@ def _absent_values(fields: dict[str, FieldInfo]) -> dict[str, Callable[[], Any]]
     found: dict[str, Callable[[], Any]] = {}
     for name, info in fields.items():
         kind = set_type(info.annotation)
-        if info.is_required() and is_optional(info.annotation):
+        if may_be_missing(info.annotation):
+            if info.is_required():
+                found[name] = lambda: MISSING
+        elif info.is_required() and is_optional(info.annotation):
             found[name] = type(None)
         elif kind is not None and (info.is_required() or _drops_empty_set(info)):
             found[name] = kind  # a default that is empty too, so that other models can be made of the value
@@ -144,7 +155,10 @@ class _Root(Converter):
 
 
 def _root(compiler: Compiler, model: Any) -> Converter:
-    inner = _field(compiler.inside(model), model.model_fields["root"])
+    info = model.model_fields["root"]
+    if may_be_missing(info.annotation):
+        raise UnstorableTypeError(ONLY_FIELDS)
+    inner = _field(compiler.inside(model), info)
     validate = model.__pydantic_validator__.validate_python
 
     def encode(value: Any) -> Any:
@@ -225,6 +239,8 @@ def left_out_of(model: type[BaseModel], info: FieldInfo) -> AttributeValue | Non
     """
     if _drops_empty_set(info):
         return codec.EMPTY_SET
+    if may_be_missing(info.annotation):  # absence then reads as MISSING
+        return None
     settings: Settings | None = getattr(model, SETTINGS, None)
     drops_none = settings is not None and settings.absent_when_none and is_optional(info.annotation)
     reads_as_none = info.is_required() or (info.default is None and info.default_factory is None)
@@ -233,7 +249,7 @@ def left_out_of(model: type[BaseModel], info: FieldInfo) -> AttributeValue | Non
 
 def _drops_empty_set(info: FieldInfo) -> bool:
     """Return whether a nested model's field is a set that is left out where it is empty, as absence reads as that."""
-    if set_type(info.annotation) is None or is_optional(info.annotation):
+    if set_type(info.annotation) is None or is_optional(info.annotation) or may_be_missing(info.annotation):
         return False
     if stored_form(info) is not None or is_encoded(tuple(info.metadata)):
         return False

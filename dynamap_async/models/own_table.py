@@ -110,8 +110,8 @@ def _table_key(model: type[Any], partition: FieldPlan | None, sort: FieldPlan | 
         (key_attribute(model, sort, "the sort key"),) if sort else (),
     )
     for plan in (partition, sort):
-        if plan is not None and plan.nullable:
-            raise fault(model.__name__, "is part of the table's key and cannot be None", plan.name)
+        if plan is not None and plan.may_be_absent:
+            raise fault(model.__name__, f"is part of the table's key and cannot be {plan.nothing}", plan.name)
     return keys
 
 
@@ -196,6 +196,13 @@ def index_key_attribute(model: type[Any], attribute: str, name: str, fields: Map
         ModelDefinitionError: there is no such field, or it cannot be part of a key.
     """
     plan = _field(model, attribute, name, fields)
+    if plan.nullable and plan.absence is Absence.MISSING:
+        raise fault(
+            model.__name__,
+            "can be None and MISSING, so None would be stored as NULL, which the key of the index "
+            f"{attribute} cannot hold; drop one of the two",
+            name,
+        )
     if plan.nullable and plan.absence is Absence.OTHER:
         raise fault(
             model.__name__,

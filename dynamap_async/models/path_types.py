@@ -18,7 +18,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from dynamap_async.codec import Converter, abbreviate, refusal
+from dynamap_async.codec import MISSING, Converter, abbreviate, refusal
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError
 from dynamap_async.expressions import Path
@@ -30,6 +30,7 @@ from dynamap_async.models.annotations import (
     is_optional,
     is_root_model,
     is_union,
+    may_be_missing,
     set_type,
     unwrap,
     without_none,
@@ -206,6 +207,8 @@ def _is_needed(target: PathType | None) -> bool:
         return target.required
     if target is None or not target.info.is_required():
         return False
+    if may_be_missing(target.annotation):
+        return False
     return not is_optional(target.annotation) and set_type(target.annotation) is None
 
 
@@ -252,9 +255,9 @@ def _unfit(path: Path, value: object, target: PathType, error: ValidationError) 
     steps, found = _located(path.converter, inside)
     hidden = bool(target.owner.model_config.get("hide_input_in_errors"))
     # None is refused by every type of a union in turn, which says less than the one remedy.
-    if value is None:
+    if value is None or value is MISSING:
         steps, remedy = (), "" if must_be_there(path) else "to drop the attribute, use remove()"
-        refused = refusal(path.converter.label, None, remedy)
+        refused = refusal(path.converter.label, value, remedy)
     elif found is not None and len(faults) == 1:
         refused = _refused(found, fault, hidden=hidden)
     else:

@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, Never, TypeVar, final
 from dynamap_async import models, planning
 from dynamap_async.errors import ItemNotFoundError, OperationError, ServiceError
 from dynamap_async.models import KeyValue, Model, definition_of, take_over
-from dynamap_async.operations.keywords import MISSING, makes_optional, no_key_keywords
+from dynamap_async.operations.keywords import NOT_GIVEN, makes_optional, no_key_keywords
 from dynamap_async.operations.operation import SingleRequest, key_values, not_found
 from dynamap_async.planning import Context
 from dynamap_async.request import PartOfAnswer, Request, Target
@@ -54,7 +54,7 @@ class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
             EncodeError: a key value is of the wrong type, empty or too long.
             OperationError: the number of key values does not fit the table's key.
         """
-        if fields or partition is MISSING:
+        if fields or partition is NOT_GIVEN:
             raise no_key_keywords(type(self).__name__, model, fields, READ_OPTIONS)
         definition = self._definition = definition_of(model)
         table = definition.require_table("read")

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from dynamap_async.codec import Absence, decode_any, encode_any, text
+from dynamap_async.codec import MISSING, Absence, decode_any, encode_any, text
 from dynamap_async.errors import DecodeError, EncodeError, ExpressionError, OperationError
 from dynamap_async.expressions import (
     Action,
@@ -290,6 +290,8 @@ def _stored(field: FieldPlan, value: object) -> AttributeValue:
 
 
 def _stored_or_none(field: FieldPlan, value: Any) -> AttributeValue | None:
+    if value is MISSING and field.absence is Absence.MISSING:
+        return None
     try:
         empty = value is None or value in (set(), frozenset())
         return stored_empty(field, value) if empty else field.converter.encode(value)

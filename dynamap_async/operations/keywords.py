@@ -9,7 +9,7 @@ from dynamap_async.errors.habits import closest, no_keywords
 from dynamap_async.models import Definition, definition_of
 
 F = TypeVar("F", bound=Callable[..., Any])
-MISSING: Final[Any] = object()
+NOT_GIVEN: Final[Any] = object()
 """Stands for an argument that was not given."""
 
 
@@ -19,11 +19,11 @@ def makes_optional(arguments: int) -> Callable[[F], F]:
     Python's own error comes before the method's, and names neither the model nor its key. Checkers demand them still.
 
     Args:
-        arguments: how many; those that are not given are ``MISSING``.
+        arguments: how many; those that are not given are ``NOT_GIVEN``.
     """
 
     def allowing(method: F) -> F:
-        method.__defaults__ = (*(MISSING,) * arguments, *(method.__defaults__ or ()))
+        method.__defaults__ = (*(NOT_GIVEN,) * arguments, *(method.__defaults__ or ()))
         return method
 
     return allowing

@@ -29,7 +29,7 @@ from dynamap_async.limits import (
 )
 from dynamap_async.models import Definition, KeyValue, Model, definition_of, key_of_item
 from dynamap_async.operations.get import Find, Get, read_under
-from dynamap_async.operations.keywords import MISSING, makes_optional, no_key_keywords
+from dynamap_async.operations.keywords import NOT_GIVEN, makes_optional, no_key_keywords
 from dynamap_async.operations.operation import Operation, Part, SingleRequest, key_values, part_of, shown_key
 from dynamap_async.operations.write import Stored, Write, write_request
 from dynamap_async.planning import Context, stored_conditions
@@ -459,7 +459,7 @@ class Check(Write[None]):
             OperationError: the number of key values does not fit.
             ExpressionError: the condition is not about this model.
         """
-        if fields or partition is MISSING:
+        if fields or partition is NOT_GIVEN:
             raise no_key_keywords("Check", model, fields, ("where",))
         self._definition: Definition[Any] = definition_of(model)
         self._definition.require_table("checked")

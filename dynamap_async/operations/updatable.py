@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Never, Self, TypeAlias, TypeVar, cast, overload
 
-from dynamap_async.codec import EMPTY_SET, NULL, check_item
+from dynamap_async.codec import EMPTY_SET, MISSING, NULL, Absence, check_item
 from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import EncodeError, ExpressionError, OperationError, OutOfRangeError
 from dynamap_async.errors.habits import no_keywords
@@ -60,7 +60,7 @@ from dynamap_async.models import (
     validated_members,
 )
 from dynamap_async.operations.automatic_values import carried_version
-from dynamap_async.operations.keywords import MISSING, makes_optional
+from dynamap_async.operations.keywords import NOT_GIVEN, makes_optional
 from dynamap_async.planning import (
     check_written_by_key,
     own_path,
@@ -255,6 +255,8 @@ def _stored_value(definition: Definition[Any], path: Path, value: object) -> Att
         EncodeError: the value does not fit the field, or cannot be stored.
     """
     valid: Any = validated(path, value)
+    if valid is MISSING and path.absence is Absence.MISSING:
+        return None
     whole = len(path.steps) == 1 and path.is_declared
     empty = valid is None or (_is_set(valid) and not valid)
     if empty and not whole and left_out_at(path, in_unions=False) == (NULL if valid is None else EMPTY_SET):
@@ -384,10 +386,11 @@ class Updatable(Generic[M]):
     def set(self, field: Expr[Decimal] | Expr[Decimal | None], value: int, /) -> Self: ...
     @overload
     def set(self, field: DocumentTo[V], value: V | Change[V] | Readable[V] | None, /) -> Self: ...
-    def set(self, field: Any = None, value: Any = MISSING, /, **fields: Any) -> Self:
+    def set(self, field: Any = None, value: Any = NOT_GIVEN, /, **fields: Any) -> Self:
         """Return the update that also gives a field, or a part of one, a value.
 
-        None removes the attribute, or stores NULL where absence would read back as something else.
+        None removes the attribute, or stores NULL where absence would read back as something else. Pydantic's
+        ``MISSING`` removes it.
 
         Args:
             field: ``Tweet.text``, ``Tweet.address.city``, ``Tweet.words[0]`` or ``Tweet.counts["a"]``.
@@ -399,7 +402,7 @@ class Updatable(Generic[M]):
             EncodeError: a constant does not fit the field.
             ExpressionError: the field cannot be set, or the update changes it already.
         """
-        if fields or value is MISSING:
+        if fields or value is NOT_GIVEN:
             raise self._no_field("set", fields)
         return self._and(lambda definition: setting(definition, field, value))
 
@@ -416,7 +419,7 @@ class Updatable(Generic[M]):
             EncodeError: a value does not fit its field.
             ExpressionError: there is no such field, or it cannot be set, or the update changes it already.
         """
-        if fields or values is MISSING:
+        if fields or values is NOT_GIVEN:
             given: Mapping[str, object] = fields or {"field": "value"}
             raise TypeError(f"set_fields() takes one mapping of names and values; write .set_fields({given!r})")
         return self._and(*(partial(_setting_named, name, value) for name, value in values.items()))
@@ -429,7 +432,7 @@ class Updatable(Generic[M]):
     def add(self, field: Expr[Decimal] | Expr[Decimal | None], amount: Decimal | int, /) -> Self: ...
     @overload
     def add(self, field: Expr[float] | Expr[float | None], amount: float, /) -> Self: ...
-    def add(self, field: Any = MISSING, amount: Any = MISSING, /, **fields: Any) -> Self:
+    def add(self, field: Any = NOT_GIVEN, amount: Any = NOT_GIVEN, /, **fields: Any) -> Self:
         """Return the update that also adds a number to a number, or members to a set.
 
         An empty set adds nothing. A number that the item does not have counts as its default, or 0. The amount may be
@@ -444,7 +447,7 @@ class Updatable(Generic[M]):
             EncodeError: the amount, or a member, is of another type than the field's.
             ExpressionError: the field holds neither number nor set, or the update changes it already.
         """
-        if fields or amount is MISSING:
+        if fields or amount is NOT_GIVEN:
             raise self._no_field("add", fields)
         return self._and(lambda definition: adding(definition, field, amount))
 
@@ -477,7 +480,7 @@ class Updatable(Generic[M]):
             EncodeError: the members are of another type than the field's.
             ExpressionError: the field holds no set, or the update changes it already.
         """
-        if fields or members is MISSING:
+        if fields or members is NOT_GIVEN:
             raise self._no_field("delete", fields)
         return self._and(lambda definition: deleting(definition, field, members))
 

@@ -210,7 +210,7 @@ class ReadSpec:
         for definition in map(definition_of, self.read_models):
             known = definition.field_names
             fields = (definition.fields[known[name]] for name in names if name in known)
-            optional.update((field.name, None) for field in fields if field.nullable)
+            optional.update((field.name, None) for field in fields if field.may_be_absent)
         return list(optional)
 
     def _decoder(self) -> Callable[[Sequence[WireItem]], list[Any]]:

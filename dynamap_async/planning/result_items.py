@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
-from dynamap_async.codec import EMPTY_SET, Absence
+from dynamap_async.codec import EMPTY_SET, MISSING, Absence
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError, OperationError
 from dynamap_async.errors.items import each_outcome
@@ -140,6 +140,8 @@ class SelectionDecoder:
     def _absent_part(path: Path) -> Any:
         # A part may be absent because what it is a part of is: no default of its own then applies. Whether that is
         # why, an answer does not tell; but an empty set is stored by its absence.
+        if path.absence is Absence.MISSING:
+            return MISSING
         return path.converter.decode(EMPTY_SET) if left_out_at(path) == EMPTY_SET else None
 
     def _absent(self, path: Path, field: FieldPlan) -> Any:
@@ -148,6 +150,8 @@ class SelectionDecoder:
                 return None
             case Absence.EMPTY_SET:
                 return _empty_set(path)
+            case Absence.MISSING:
+                return MISSING
             case Absence.OTHER:
                 info = self._model.model_fields[field.name]
                 return info.get_default(call_default_factory=True, validated_data={})

@@ -21,7 +21,7 @@ from dynamap_async.native import CODEC
 from dynamap_async.operations import Find, Get, Operation
 from dynamap_async.operations.get import READ_OPTIONS
 from dynamap_async.operations.keywords import (
-    MISSING,
+    NOT_GIVEN,
     makes_optional,
     no_key_keywords,
     no_query_keywords,
@@ -382,7 +382,7 @@ class Session(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
         """
-        if fields or partition is MISSING:
+        if fields or partition is NOT_GIVEN:
             raise no_key_keywords("get", model, fields, READ_OPTIONS)
         return await self._runner.execute(
             Get(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
@@ -424,7 +424,7 @@ class Session(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
         """
-        if fields or partition is MISSING:
+        if fields or partition is NOT_GIVEN:
             raise no_key_keywords("find", model, fields, READ_OPTIONS)
         return await self._runner.execute(
             Find(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)

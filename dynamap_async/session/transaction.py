@@ -26,7 +26,7 @@ from dynamap_async.operations import (
     UpdateSpec,
     Write,
 )
-from dynamap_async.operations.keywords import MISSING, makes_optional, no_key_keywords
+from dynamap_async.operations.keywords import NOT_GIVEN, makes_optional, no_key_keywords
 from dynamap_async.operations.transactions import check_action
 from dynamap_async.operations.write_options import OPTIONS, WriteOptions, unknown_options
 from dynamap_async.session.runner import Runner
@@ -325,7 +325,7 @@ class Transaction(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConditionCheck.html
         """
-        if fields or partition is MISSING:
+        if fields or partition is NOT_GIVEN:
             raise no_key_keywords("check", model, fields, ("where",))
         return self._take(Check(model, partition, sort, where=where))
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Optional
 from uuid import UUID
 
 import orjson
+import pydantic_core
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -25,6 +26,9 @@ from dynamap_async.native import ACTIVE, JSON_ITEM, NATIVE
 
 pytestmark = pytest.mark.skipif(not ACTIVE, reason="the native codec was not built, or is turned off")
 laws = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+
+MISSING: Any = getattr(pydantic_core, "MISSING", None)
+"""None where Pydantic is too old to have it: the fields below are then some more that may be None."""
 
 PIECES = ("é", "🦊", "\u2028", "\\", '"', "\n", "\x7f", "ß" * 9, "plain text of some length", "0123456789abcdef" * 2)
 TEXTS = st.lists(
@@ -122,6 +126,13 @@ class Sparse(Model, absent_when_none=True):
     inner: Optional["Sparse"] = None
 
 
+class Gappy(Model, absent_when_none=True):
+    text: str | MISSING
+    number: int | MISSING | None = MISSING
+    tags: set[str] | MISSING = MISSING
+    inner: Optional["Gappy"] = None
+
+
 class Loose(BaseModel):
     model_config = ConfigDict(extra="allow")
     city: str
@@ -166,6 +177,13 @@ class Item(Model, table="items"):
     anything: Any = None
     by_any_name: dict[str, Any] = {}
     in_any_order: list[Any] = []
+    missing: str | MISSING = MISSING
+    missing_or_none: int | MISSING | None = MISSING
+    required_missing: set[str] | MISSING
+    missing_either: int | str | MISSING = MISSING
+    missing_place: Place | MISSING = MISSING
+    gappy: Gappy | MISSING | None = MISSING
+    gappy_ones: list[Gappy] = []
 
 
 class StrictItem(Item, table="strict"):
@@ -220,6 +238,9 @@ USUAL: dict[str, Any] = {
     "maybe": {"NULL": True},
     "place": {"M": {"city": {"S": "é"}, "zip": {"N": "1"}, "inner": {"M": {"city": {"S": "x"}, "more": {"S": "y"}}}}},
     "places": {"L": [{"M": {"city": {"S": "x"}}}]},
+    "missing_or_none": {"NULL": True},
+    "required_missing": {"SS": ["a"]},
+    "gappy": {"M": {"number": {"N": "1"}, "inner": {"M": {"text": {"S": "é"}}}}},
 }
 NUMERIC = ("integer", "number", "decimal", "length", "level", "maybe", "either", "anything")
 
@@ -452,6 +473,13 @@ SPARSE_IN = st.builds(
     tags=st.none() | st.sets(TEXTS, max_size=1),
     inner=st.none() | st.builds(Sparse, city=st.none() | TEXTS),
 )
+GAPPY_IN = st.builds(
+    Gappy,
+    text=st.just(MISSING) | TEXTS,
+    number=st.sampled_from([MISSING, None]) | INTEGERS,
+    tags=st.just(MISSING) | st.sets(TEXTS, max_size=1),
+    inner=st.none() | st.builds(Gappy, text=st.just(MISSING) | TEXTS),
+)
 PLACES_IN = st.builds(Place.model_construct, city=TEXTS, zip=INTEGERS, marks=st.just([]), inner=st.none() | PLACES)
 PLAIN = st.recursive(
     st.one_of(
@@ -505,8 +533,17 @@ BY_FIELD: dict[str, st.SearchStrategy[Any]] = {
     "anything": PLAIN,
     "by_any_name": st.dictionaries(TEXTS, PLAIN, max_size=2),
     "in_any_order": st.lists(PLAIN, max_size=2),
+    "missing": st.just(MISSING) | TEXTS,
+    "missing_or_none": st.sampled_from([MISSING, None]) | INTEGERS,
+    "required_missing": st.just(MISSING) | st.sets(TEXTS, max_size=2),
+    "missing_either": st.just(MISSING) | INTEGERS | TEXTS,
+    "missing_place": st.just(MISSING) | PLACES_IN,
+    "gappy": st.sampled_from([MISSING, None]) | GAPPY_IN,
+    "gappy_ones": st.lists(GAPPY_IN, max_size=2),
 }
-WRONG = PLAIN | PLACES_IN | st.sampled_from([Color.RED, Level.LOW, object(), "\ud800", ["\ud800"], {"\udfff": 1}])
+WRONG = (
+    PLAIN | PLACES_IN | st.sampled_from([Color.RED, Level.LOW, MISSING, object(), "\ud800", ["\ud800"], {"\udfff": 1}])
+)
 
 
 def deep(levels: int, value: Any) -> Any:
@@ -593,7 +630,7 @@ EDGES: dict[str, list[Any]] = {
 def instances(draw, *, wrong: bool = True) -> Item:
     """Draw an instance: one with the defaults, of which some values are replaced."""
     model = draw(st.sampled_from([Item, StrictItem, LooseItem, SharedItem, IndexedItem]))
-    values = dict(vars(model(id="a", required_maybe="a")))
+    values = dict(vars(model(id="a", required_maybe="a", required_missing={"a"})))
     for name in draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=5)):
         values[name] = draw(
             BY_FIELD[name] | st.sampled_from(EDGES[name]) if wrong and name in EDGES else BY_FIELD[name]
@@ -616,7 +653,9 @@ def written(encode: Callable[[Any], Any], item: Any) -> Any:
 @pytest.mark.parametrize("name", EDGES)
 def test_a_value_at_the_edge_of_what_is_usual_is_written_as_the_codec_in_python_writes_it(name: str) -> None:
     for value in EDGES[name]:
-        assert_written_alike(Item.model_construct(**{**vars(Item(id="a", required_maybe="a")), name: value}))
+        assert_written_alike(
+            Item.model_construct(**{**vars(Item(id="a", required_maybe="a", required_missing={"a"})), name: value})
+        )
 
 
 @given(instances())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from pydantic import BaseModel, model_validator
 from pydantic.fields import FieldInfo
 
-from dynamap_async.codec import DECODE_ERRORS
+from dynamap_async.codec import DECODE_ERRORS, Absence
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.models import templates
@@ -285,6 +285,8 @@ def _key_problem(model: type[BaseModel], key: FieldPlan, template: KeyTemplate) 
             "has a template, but the model has no table, so it is not a key; use a computed_field, or add "
             f'table="..." to class {model.__name__}'
         )
+    if key.absence is Absence.MISSING:
+        return f"has a template, and MISSING in its type; declare {key.name} as Attr[str | None]"
     if key.role not in (Role.ATTRIBUTE, *_KEYS):
         return f"is a {key.role.value}, which is not text; drop its template"
     if template.when and key.role in _KEYS:
@@ -298,6 +300,8 @@ def _part_problem(key: FieldPlan, part: FieldPlan, *, whether: bool) -> str | No
     """Return why a key cannot depend on a field, as a part, or as what says whether there is a key."""
     if part.role is Role.VERSION:
         return "which changes with each write, unseen by updates; count in a field of your own"
+    if part.absence is Absence.MISSING:
+        return "which may be MISSING; declare it with None instead"
     if whether:
         return None
     if part.nullable and key.role in _KEYS:

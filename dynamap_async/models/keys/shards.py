@@ -372,8 +372,8 @@ def _telling(fields: Mapping[str, FieldPlan], table: TableSchema, found: FieldPl
 def _source_problem(key: FieldPlan, found: FieldPlan) -> str | None:
     if found.name == key.name:
         return "is the key itself: all items with one key would be in one shard"
-    if found.nullable:
-        return "may be None, and every item needs its shard; declare it without None"
+    if found.may_be_absent:
+        return f"may be {found.nothing}, and every item needs its shard; declare it without {found.nothing}"
     if found.role is Role.VERSION or (found.assigned is not None and found.assigned.on_update is not None):
         return "changes with each write, which would move the item each time; name a field that stays"
     if found.converter.tags not in _SCALARS:

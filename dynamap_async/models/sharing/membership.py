@@ -239,8 +239,8 @@ def _check_key(model: type[Any], shared: Table, role: Role, what: str, plan: Fie
             f'Table(..., types={{"{key.name}": "{found.type}"}})',
             plan.name,
         )
-    if plan.nullable:
-        raise fault(model.__name__, f"is {what} of {shared!r} and cannot be None", plan.name)
+    if plan.may_be_absent:
+        raise fault(model.__name__, f"is {what} of {shared!r} and cannot be {plan.nothing}", plan.name)
 
 
 def _check_marks(model: type[Any], shared: Table, fields: Mapping[str, FieldPlan]) -> None:

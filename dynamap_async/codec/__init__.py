@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamap_async.codec.anything import anything, through
+from dynamap_async.codec.anything import anything, own_text, through
 from dynamap_async.lazy_names import lazy_names
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         EPOCH_MILLISECONDS,
         EPOCH_SECONDS,
         JSON_TEXT,
+        OwnText,
         StoredForm,
         TimeText,
         stored_as,
@@ -120,6 +121,7 @@ __all__ = [
     "NativeEncode",
     "Nested",
     "Omissions",
+    "OwnText",
     "SeveralForms",
     "StoredForm",
     "TimePattern",
@@ -164,6 +166,7 @@ __all__ = [
     "omit",
     "optional",
     "order_key",
+    "own_text",
     "parse_instant",
     "parse_number",
     "readable",
@@ -194,7 +197,7 @@ _HOMES: Final = {
     "converter": "ALL_TAGS DECODE_ERRORS MISSING Absence Converter Decode Description FieldEncoding ValuePart deepest",
     "deferred": "Deferred",
     "encode_errors": "abbreviate refusal",
-    "forms": "EPOCH_MILLISECONDS EPOCH_SECONDS JSON_TEXT StoredForm TimeText stored_as time_text",
+    "forms": "EPOCH_MILLISECONDS EPOCH_SECONDS JSON_TEXT OwnText StoredForm TimeText stored_as time_text",
     "images": "wire_item",
     "instants": "ZONELESS instant_text parse_instant to_epoch_seconds",
     "map_keys": "MapKey map_key",

@@ -54,6 +54,17 @@ class TimeText(StoredForm):
     pattern: TimePattern
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnText(StoredForm):
+    """The text that a type makes of its values itself."""
+
+    sorts: bool
+    """Whether the texts are known to sort as the values do."""
+
+    places: tuple[str, ...] | None
+    """The characters that each place of the texts may have, where that is known."""
+
+
 def time_text(pattern: str, /, *, zone: tzinfo = UTC) -> TimeText:
     """Return the stored form of times that are written by a pattern, for ``attr(stored_as=...)``.
 

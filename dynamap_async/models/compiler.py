@@ -34,7 +34,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from dynamap_async import codec
-from dynamap_async.codec import Converter, Deferred, Nested, StoredForm
+from dynamap_async.codec import Converter, Deferred, Nested, OwnText, StoredForm
 from dynamap_async.errors import DecodeError
 from dynamap_async.models.annotations import (
     Metadata,
@@ -301,6 +301,20 @@ class TypeCompiler:
                 RoundTripWarning,
             )
         return converter
+
+    def own_text(self, info: FieldInfo) -> OwnText | None:
+        """Return the text that the type of a field makes of its values itself; None for types that do not.
+
+        Args:
+            info: Pydantic's description of the field.
+        """
+        metadata = tuple(field_metadata(info))
+        if is_encoded((info.annotation, *metadata)):  # keys hold what Pydantic decodes of the text
+            return None
+        try:
+            return codec.own_text(self._of_model(exact=True).field(info.annotation, metadata))
+        except UnstorableTypeError:  # the field says so when it is compiled
+            return None
 
     def field(self, annotation: Any, metadata: Metadata) -> Converter:
         """Return the converter of a field, None aside."""

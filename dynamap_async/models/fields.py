@@ -222,7 +222,7 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler) ->
         converter = converter.then(Adapter(info.annotation, metadata, exact).load)
     nullable = is_optional(info.annotation) and not opaque
     kind = None if opaque else _set_type(info)
-    assigned, template = assigned_of(info), _template_for(model, name)
+    assigned, template = assigned_of(info), _template_for(exact, name)
     # Assigned and computed fields have a default factory only so that a constructor need not be given them.
     required = info.is_required() or assigned is not None or template is not None
     # None is one value of Any among others, so that a missing attribute does not stand for it.
@@ -263,12 +263,13 @@ def _set_type(info: FieldInfo) -> type[set[Any] | frozenset[Any]] | None:
     return set_type(info.annotation) if form is None or form.tag in _SET_TAGS else None
 
 
-def _template_for(model: type[BaseModel], field: str) -> KeyTemplate | None:
+def _template_for(compiler: TypeCompiler, field: str) -> KeyTemplate | None:
     """Return the template of a field, ready; None if it is not computed, or not before a type variable has its type.
 
     Raises:
         ModelDefinitionError: the pattern is wrong, names no field, or one that keys cannot be made of.
     """
+    model = compiler.model
     fields = model.__pydantic_fields__
     declared = declared_template(fields[field])
     if declared is None:
@@ -282,7 +283,8 @@ def _template_for(model: type[BaseModel], field: str) -> KeyTemplate | None:
             if isinstance(fields[name].annotation, TypeVar) and _is_abstract(model):
                 return None
         types = {name: info.annotation for name, info in fields.items()}
-        forms = {name: form for name, info in fields.items() if (form := _stored_form(info)) is not None}
+        named = {name: fields[name] for name in names_in(declared.pattern)}
+        forms = {name: form for name, info in named.items() if (form := _text_form(compiler, info)) is not None}
         made = templates.make_template(_with_typed_values(declared, field, fields), types, forms)
     except PatternError as error:
         raise fault(model.__name__, f"the template {declared.pattern!r} {error}", field) from None
@@ -292,9 +294,10 @@ def _template_for(model: type[BaseModel], field: str) -> KeyTemplate | None:
     return made
 
 
-def _stored_form(info: FieldInfo) -> StoredForm | None:
-    """Return the stored form of a field that is not the usual one of its type; a time to live has one too."""
-    return stored_form(info) or (EPOCH_SECONDS if Role.TIME_TO_LIVE in info.metadata else None)
+def _text_form(compiler: TypeCompiler, info: FieldInfo) -> StoredForm | None:
+    """Return the form of a field that templates follow: another stored form than the usual, or the type's own text."""
+    form = stored_form(info) or (EPOCH_SECONDS if Role.TIME_TO_LIVE in info.metadata else None)
+    return form or compiler.own_text(info)
 
 
 def _with_typed_values(declared: DeclaredTemplate, key: str, fields: Mapping[str, FieldInfo]) -> DeclaredTemplate:

@@ -129,7 +129,8 @@ def key_attribute(model: type[Any], plan: FieldPlan, what: str) -> KeyAttribute:
             raise fault(
                 model.__name__,
                 f"is {what} and holds {plan.converter.label}, stored as {stored}; a key must be text, a number or "
-                "binary data (S, N or B); use such a type, or attr(stored_as=...)",
+                "binary data (S, N or B); use such a type, attr(stored_as=...), or for text a serializer that says so: "
+                "Annotated[..., BeforeValidator(...), PlainSerializer(str, return_type=str)]",
                 plan.name,
             )
     if len(plan.stored.encode()) > limits.KEY_NAME_BYTES:

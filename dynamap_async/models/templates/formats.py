@@ -22,6 +22,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, FutureDate, FutureDatetime, PastDate, PastDatetime
 
 from dynamap_async.codec import (
+    OwnText,
     StoredForm,
     TimePattern,
     TimeText,
@@ -368,6 +369,8 @@ def format_of(annotation: Any, form: str, stored: StoredForm | None = None) -> P
         PatternError: the type has no text form, or not this one.
     """
     kind = bare(without_none(bare(annotation)))
+    if isinstance(stored, OwnText) and form:
+        raise PatternError(f"has the form {form!r}, which does not fit {stored.name}, a text of its own; drop the form")
     if stored is not None and stored.tag == "S" and not form:
         return _as_stored(kind, stored)
     if (
@@ -398,7 +401,7 @@ def _of_type(kind: Any, form: str) -> PartFormat:
         return _text(form)
     raise PatternError(
         f"is {name_of(kind)}, which has no text form that sorts and can be read back; use str, int, float, Decimal, "
-        "bool, datetime, date, time, UUID, an enum or a Literal"
+        "bool, datetime, date, time, UUID, an enum, a Literal, or a type whose serializer says that it gives str"
     )
 
 
@@ -420,6 +423,15 @@ def _as_stored(kind: Any, stored: StoredForm) -> PartFormat:
     label = kind.__name__ if kind in _TIMES or kind is str else stored.name
     if isinstance(stored, TimeText):
         return _of_pattern(datetime, stored.pattern, lossy=False)
+    if isinstance(stored, OwnText):
+        return PartFormat(
+            label=label,
+            write=lambda value: _content(stored, value),
+            read=stored.decode,
+            width=None if stored.places is None else len(stored.places),
+            sorts=stored.sorts,
+            places=stored.places,
+        )
     # The bytes of the texts are what DynamoDB compares of the attribute too, so that a key narrows as a filter does.
     return PartFormat(label=label, write=lambda value: _content(stored, value), read=stored.decode)
 

@@ -1,6 +1,8 @@
 """Every type that Pydantic knows reads back as the value that was written, of the same Python type."""
 
 import enum
+import math
+import re
 import sys
 import typing
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -10,13 +12,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
-from ipaddress import IPv4Address, IPv6Network
-from pathlib import Path
+from ipaddress import IPv4Address, IPv4Interface, IPv6Network
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, NotRequired, Optional, TypeVar, Union
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
+import pendulum
 import pydantic
+import pydantic_extra_types.color as extra_color
+import pydantic_extra_types.ulid
 import pytest
+import ulid
 from pydantic import (
     UUID4,
     AnyUrl,
@@ -27,13 +34,17 @@ from pydantic import (
     ByteSize,
     Discriminator,
     Field,
+    HttpUrl,
+    ImportString,
     InstanceOf,
+    IPvAnyAddress,
     Json,
     JsonValue,
     NaiveDatetime,
     NonNegativeInt,
     PastDate,
     PastDatetime,
+    PostgresDsn,
     RootModel,
     Secret,
     SecretBytes,
@@ -47,6 +58,16 @@ from pydantic import (
     with_config,
 )
 from pydantic_core import core_schema as core
+from pydantic_extra_types import pendulum_dt
+from pydantic_extra_types.domain import DomainStr
+from pydantic_extra_types.isbn import ISBN
+from pydantic_extra_types.mac_address import MacAddress
+from pydantic_extra_types.mime_types import MimeType
+from pydantic_extra_types.payment import PaymentCardNumber
+from pydantic_extra_types.routing_number import ABARoutingNumber
+from pydantic_extra_types.s3 import S3Path
+from pydantic_extra_types.timezone_name import TimeZoneName
+from pydantic_extra_types.uuid_types import UUID7
 from typing_extensions import TypeAliasType, TypedDict
 
 from dynamap_async import Attr, Model, attr
@@ -57,6 +78,7 @@ T = TypeVar("T")
 Number = TypeVar("Number", str, Decimal)
 Bound = TypeVar("Bound", bound=date)
 
+ULID = ulid.ULID.from_str("01M8H8GZWVNA9EP8R7H7XR4KZQ")
 AWARE = datetime(2026, 2, 28, 23, 59, 59, 999_999, tzinfo=UTC)
 ELSEWHERE = datetime(2026, 2, 28, 12, 0, tzinfo=timezone(timedelta(hours=5, minutes=30)))
 NAIVE = datetime(2026, 2, 28, 12, 30)  # noqa: DTZ001 - a naive datetime is meant
@@ -395,6 +417,34 @@ OTHERS = [
     (AnyUrl, AnyUrl("https://example.com/a?b=c")),
     (IPv4Address, IPv4Address("10.0.0.1")),
     (IPv6Network, IPv6Network("2001:db8::/32")),
+    (ulid.ULID, ULID),
+    (pydantic_extra_types.ulid.ULID, ULID),
+    (set[ulid.ULID], {ULID}),
+    (set[IPv4Address], {IPv4Address("10.0.0.1")}),
+    (dict[ulid.ULID, int], {ULID: 1}),
+    (dict[pydantic_extra_types.ulid.ULID, int], {ULID: 1}),
+    (ulid.ULID | int, ULID),
+    (pydantic_extra_types.ulid.ULID | list[int], ULID),
+    (extra_color.Color, extra_color.Color("red")),
+    (DomainStr, "example.com"),
+    (ISBN, "9788537809662"),
+    (MacAddress, "00:00:5e:00:53:01"),
+    (MimeType, "text/plain"),
+    (PaymentCardNumber, PaymentCardNumber("4242424242424242")),
+    (ABARoutingNumber, ABARoutingNumber("122105155")),
+    (S3Path, S3Path("s3://bucket/key")),
+    (TimeZoneName, TimeZoneName("Europe/London")),
+    (UUID7, UUID("01890a5d-ac96-774b-bcce-b302099a8057")),
+    (pendulum_dt.Duration, pendulum.duration(days=1, hours=2)),
+    (IPv4Interface, IPv4Interface("10.0.0.1/8")),
+    (IPvAnyAddress, IPv4Address("10.0.0.1")),
+    (re.Pattern[str], re.compile("a+")),
+    (ZoneInfo, ZoneInfo("UTC")),
+    (complex, 1 + 2j),
+    (HttpUrl, HttpUrl("https://example.com/")),
+    (PostgresDsn, PostgresDsn("postgres://user:word@host/data")),
+    (ImportString, math.cos),
+    (PurePosixPath, PurePosixPath("a/b")),
     (Path, Path("a/b")),
     (Fraction, Fraction(1, 3)),
     (ByteSize, ByteSize(1024)),

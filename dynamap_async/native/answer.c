@@ -4,13 +4,17 @@
    answer that was cut off or damaged is found out where it arrives. All other members are small, and left to
    `json.loads` or what is given in its place. */
 
+#include "owned.h"
 #include "parts.h"
 
 /* Where the reader is. */
 typedef enum { TOP, TABLES, ITEMS, OVER } Stage;
 
+/* Its methods run in a critical section of the reader. That may be interrupted where something is called, as `loads`:
+   what the reader has is consistent then, and whatever is used afterwards is held. */
 typedef struct {
     PyObject_HEAD
+    State *state;
     PyObject *source;
     PyObject *loads;
     PyObject *answer;
@@ -26,6 +30,7 @@ typedef struct {
 static int
 reader_traverse(AnswerReader *self, visitproc visit, void *arg)
 {
+    Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->loads);
     Py_VISIT(self->answer);
     Py_VISIT(self->tables);
@@ -47,9 +52,11 @@ reader_clear(AnswerReader *self)
 static void
 reader_dealloc(AnswerReader *self)
 {
+    PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     reader_clear(self);
-    Py_TYPE(self)->tp_free((PyObject *)self);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
 }
 
 static PyObject *
@@ -64,10 +71,9 @@ reader_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL) {
         return NULL;
     }
-    Py_INCREF(source);
-    self->source = source;
-    Py_INCREF(loads);
-    self->loads = loads;
+    self->state = state_of(type);
+    self->source = Py_NewRef(source);
+    self->loads = Py_NewRef(loads);
     self->at = PyBytes_AS_STRING(source);
     self->end = self->at + PyBytes_GET_SIZE(source);
     self->stage = TOP;
@@ -143,7 +149,7 @@ read_item(AnswerReader *self)
         return NULL;
     }
     self->at = end;
-    return json_item(self->source, begin, end);
+    return json_item(self->state, self->source, begin, end);
 }
 
 /* Begin an array of items. */
@@ -151,12 +157,28 @@ static PyObject *
 begin_items(AnswerReader *self)
 {
     PyObject *items = PyList_New(0);
-    Py_XSETREF(self->items, items);
-    Py_XINCREF(items);
+    if (items == NULL) {
+        return NULL;
+    }
+    Py_XSETREF(self->items, Py_NewRef(items));
     self->within = self->stage;
     self->stage = ITEMS;
     self->begins = 1;
     return items;
+}
+
+/* Begin the object that has an array of items for each table. */
+static PyObject *
+begin_tables(AnswerReader *self)
+{
+    PyObject *tables = PyDict_New();
+    if (tables == NULL) {
+        return NULL;
+    }
+    Py_XSETREF(self->tables, Py_NewRef(tables));
+    self->stage = TABLES;
+    self->begins = 1;
+    return tables;
 }
 
 /* Read a value that is no item: a count, a position, what was consumed. */
@@ -209,11 +231,7 @@ read_member(AnswerReader *self)
         value = read_item(self);
     }
     else if (*self->at == '{' && PyUnicode_CompareWithASCIIString(name, "Responses") == 0) {
-        value = PyDict_New();
-        Py_XSETREF(self->tables, value);
-        Py_XINCREF(value);
-        self->stage = TABLES;
-        self->begins = 1;
+        value = begin_tables(self);
     }
     else {
         value = read_other(self);
@@ -231,9 +249,10 @@ read_table(AnswerReader *self)
     if (name == NULL) {
         return -1;
     }
-    PyObject *items = *self->at == '[' ? begin_items(self) : NULL;
-    int failed = items == NULL || PyDict_SetItem(self->tables, name, items) < 0;
+    PyObject *items = *self->at == '[' ? begin_items(self) : NULL, *tables = Py_NewRef(self->tables);
+    int failed = items == NULL || PyDict_SetItem(tables, name, items) < 0;
     Py_DECREF(name);
+    Py_DECREF(tables);
     Py_XDECREF(items);
     return failed ? -1 : 0;
 }
@@ -241,8 +260,9 @@ read_table(AnswerReader *self)
 static int
 read_element(AnswerReader *self)
 {
-    PyObject *item = read_item(self);
-    int failed = item == NULL || PyList_Append(self->items, item) < 0;
+    PyObject *item = read_item(self), *items = Py_NewRef(self->items);
+    int failed = item == NULL || PyList_Append(items, item) < 0;
+    Py_DECREF(items);
     Py_XDECREF(item);
     return failed ? -1 : 0;
 }
@@ -278,6 +298,22 @@ read_part(AnswerReader *self)
     }
 }
 
+/* Read about so many bytes more; return -1 where it is no JSON. */
+static int
+read_more(AnswerReader *self, Py_ssize_t most)
+{
+    Text stop = self->end - self->at > most ? self->at + most : self->end;
+    while (self->stage != OVER) {
+        if (read_part(self) < 0) {
+            return -1;
+        }
+        if (self->at >= stop) {
+            break;
+        }
+    }
+    return self->stage == OVER;
+}
+
 static PyObject *
 reader_read(AnswerReader *self, PyObject *arg)
 {
@@ -285,23 +321,20 @@ reader_read(AnswerReader *self, PyObject *arg)
     if (most == -1 && PyErr_Occurred()) {
         return NULL;
     }
-    Text stop = self->end - self->at > most ? self->at + most : self->end;
-    while (self->stage != OVER) {
-        if (read_part(self) < 0) {
-            return unusual();
-        }
-        if (self->at >= stop) {
-            break;
-        }
-    }
-    return PyBool_FromLong(self->stage == OVER);
+    int is_over;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    is_over = read_more(self, most);
+    Py_END_CRITICAL_SECTION();
+    return is_over < 0 ? unusual() : PyBool_FromLong(is_over);
 }
 
 static PyObject *
 reader_answer(AnswerReader *self, void *Py_UNUSED(closure))
 {
-    PyObject *answer = self->stage == OVER ? self->answer : Py_None;
-    Py_INCREF(answer);
+    PyObject *answer;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    answer = Py_NewRef(self->stage == OVER ? self->answer : Py_None);
+    Py_END_CRITICAL_SECTION();
     return answer;
 }
 
@@ -316,15 +349,20 @@ static PyGetSetDef reader_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-PyTypeObject AnswerReaderType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "dynamap_async.native._codec.AnswerReader",
-    .tp_doc = "Reads the JSON object of an answer, and leaves each item in it as a JsonItem.",
-    .tp_basicsize = sizeof(AnswerReader),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_new = reader_new,
-    .tp_dealloc = (destructor)reader_dealloc,
-    .tp_traverse = (traverseproc)reader_traverse,
-    .tp_clear = (inquiry)reader_clear,
-    .tp_methods = reader_methods,
-    .tp_getset = reader_getset,
+static PyType_Slot reader_slots[] = {
+    {Py_tp_doc, "Reads the JSON object of an answer, and leaves each item in it as a JsonItem."},
+    {Py_tp_new, reader_new},
+    {Py_tp_dealloc, reader_dealloc},
+    {Py_tp_traverse, reader_traverse},
+    {Py_tp_clear, reader_clear},
+    {Py_tp_methods, reader_methods},
+    {Py_tp_getset, reader_getset},
+    {0, NULL},
+};
+
+PyType_Spec answer_reader_spec = {
+    .name = "dynamap_async.native._codec.AnswerReader",
+    .basicsize = sizeof(AnswerReader),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = reader_slots,
 };

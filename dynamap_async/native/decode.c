@@ -4,34 +4,43 @@
    is judged here twice, and what is judged here is what is usual. */
 
 #include "output.h"
+#include "owned.h"
 #include "parts.h"
 #include "type.h"
 
 #define CACHED 512
 #define LONGEST_CACHED 24
 
+/* Where Python has one lock for everything, that protects what was met last. Elsewhere a decoder has nothing of that: it
+   never changes, and threads need not wait for each other. */
 typedef struct {
     PyObject_HEAD
+    State *state;
     Type fields;              /* `fields` */
     PyObject *mark;           /* a stored name, and the texts of its values by which items are counted; NULL for none */
     PyObject *marks;
     Type apart;               /* `fields`: attributes that are given apart, as plain values, and what is made of these later */
     Type plain;               /* that of plain values */
-    Py_ssize_t unknown;       /* how many members of nested values were left out, ever */
+#ifndef Py_GIL_DISABLED
     PyObject *kept;           /* what was kept last: neighbours often have the same, or nothing */
     PyObject *texts[CACHED];  /* short texts that were met last: many repeat, and are kept once */
+#endif
 } ItemDecoder;
+
+/* Items that are being read. */
+typedef struct {
+    ItemDecoder *of;
+    Py_ssize_t unknown; /* how many members of nested values were left out */
+    Py_ssize_t marked;  /* how many items have the mark */
+} Reading;
 
 /* What is found out about an item besides its values. */
 typedef struct {
     Output kept;
     int marks;           /* how often it has the mark, or -1 where the attribute has another value */
     PyObject *apart;     /* stored name -> plain value of the attributes that are given apart; NULL where none are */
-    Py_ssize_t *expected; /* which of these comes next, probably */
+    Place *expected;     /* which of these comes next, probably */
 } Found;
-
-/* The class Decimal of Python's module decimal. */
-static PyObject *decimal_type = NULL;
 
 /* How many bytes of JSON are kept: of what is longer, most is text, which decoded values share with the instance. */
 #define LONGEST_KEPT 1000
@@ -39,10 +48,80 @@ static PyObject *decimal_type = NULL;
 /* What readers return beside a value: NULL with an error set is an error, NULL without one that all is left to others. */
 #define UNUSUAL NULL
 
+/* ---- what was met last ---- */
+
+#ifdef Py_GIL_DISABLED
+
+static PyObject *
+short_text(ItemDecoder *Py_UNUSED(self), Text begin, Text close)
+{
+    return make_text(begin, close, PLAIN);
+}
+
+static PyObject *
+kept_text(ItemDecoder *Py_UNUSED(self), Output *kept)
+{
+    return PyBytes_FromStringAndSize(kept->text, kept->length);
+}
+
+static void
+forget(ItemDecoder *Py_UNUSED(self))
+{
+}
+
+#else
+
+/* Return an ASCII text that is not empty. */
+static PyObject *
+short_text(ItemDecoder *self, Text begin, Text close)
+{
+    size_t length = (size_t)(close - begin), hash = length;
+    for (size_t i = 0; i < length; i++) {
+        hash = hash * 31 + (unsigned char)begin[i];
+    }
+    PyObject **cached = &self->texts[hash % CACHED], *known = *cached;
+    if (known != NULL && (size_t)PyUnicode_GET_LENGTH(known) == length &&
+        memcmp(PyUnicode_DATA(known), begin, length) == 0) {
+        return Py_NewRef(known);
+    }
+    PyObject *made = make_text(begin, close, PLAIN);
+    if (made != NULL) {
+        Py_XSETREF(*cached, Py_NewRef(made));
+    }
+    return made;
+}
+
+/* Return what is kept of an item, as bytes. */
+static PyObject *
+kept_text(ItemDecoder *self, Output *kept)
+{
+    PyObject *last = self->kept;
+    if (last == NULL || PyBytes_GET_SIZE(last) != kept->length ||
+        memcmp(PyBytes_AS_STRING(last), kept->text, (size_t)kept->length) != 0) {
+        last = PyBytes_FromStringAndSize(kept->text, kept->length);
+        if (last == NULL) {
+            return NULL;
+        }
+        Py_XSETREF(self->kept, last);
+    }
+    return Py_NewRef(last);
+}
+
+static void
+forget(ItemDecoder *self)
+{
+    Py_XDECREF(self->kept);
+    for (int i = 0; i < CACHED; i++) {
+        Py_XDECREF(self->texts[i]);
+    }
+}
+
+#endif
+
 /* ---- reading values ---- */
 
-static PyObject *read_value(ItemDecoder *self, Type *type, Text *at, Text end);
-static PyObject *read_parts(ItemDecoder *self, Type *type, Text *at, Text end, Found *found);
+static PyObject *read_value(Reading *reading, Type *type, Text *at, Text end);
+static PyObject *read_parts(Reading *reading, Type *type, Text *at, Text end, Found *found);
 
 /* Return what a function gives, or UNUSUAL where it raises: the decoder in Python raises the same again. */
 static PyObject *
@@ -68,32 +147,15 @@ made_of(Type *type, PyObject *decoded)
 
 /* Return a text, and move after its closing quote. The place is that of its opening one. */
 static PyObject *
-text_at(ItemDecoder *self, Text *at, Text end)
+text_at(Reading *reading, Text *at, Text end)
 {
     int holds;
     Text begin = *at + 1;
     Text close = text_end(begin, end, &holds, 1);
     *at = close + 1;
-    size_t length = (size_t)(close - begin);
-    if (holds != PLAIN || length > LONGEST_CACHED || length == 0) {
-        return make_text(begin, close, holds);
-    }
-    size_t hash = length;
-    for (size_t i = 0; i < length; i++) {
-        hash = hash * 31 + (unsigned char)begin[i];
-    }
-    PyObject **cached = &self->texts[hash % CACHED], *known = *cached;
-    if (known != NULL && (size_t)PyUnicode_GET_LENGTH(known) == length &&
-        memcmp(PyUnicode_DATA(known), begin, length) == 0) {
-        Py_INCREF(known);
-        return known;
-    }
-    PyObject *made = make_text(begin, close, holds);
-    if (made != NULL) {
-        Py_INCREF(made);
-        Py_XSETREF(*cached, made);
-    }
-    return made;
+    Py_ssize_t length = close - begin;
+    int is_short = holds == PLAIN && length <= LONGEST_CACHED && length > 0;
+    return is_short ? short_text(reading->of, begin, close) : make_text(begin, close, holds);
 }
 
 /* Return a number of the usual form between two quotes as an int; UNUSUAL for another one. */
@@ -152,7 +214,7 @@ usual_float(Text at, Text close)
 /* Return a number as a plain value: an int, or a Decimal of up to 18 digits on each side of the point, the last of
    which is not 0; UNUSUAL for another one. */
 static PyObject *
-plain_number(Text begin, Text close)
+plain_number(State *state, Text begin, Text close)
 {
     PyObject *made = usual_integer(begin, close);
     if (made != UNUSUAL || PyErr_Occurred()) {
@@ -170,27 +232,27 @@ plain_number(Text begin, Text close)
     if (point == NULL || point == at || point - at > 18 || close - point < 2 || close - point > 19 || close[-1] == '0') {
         return UNUSUAL;
     }
-    return PyObject_CallFunction(decimal_type, "s#", begin, (Py_ssize_t)(close - begin));
+    return PyObject_CallFunction(state->decimal, "s#", begin, (Py_ssize_t)(close - begin));
 }
 
 static PyObject *
-read_plain_number(Text *at, Text end)
+read_plain_number(Reading *reading, Text *at, Text end)
 {
     int holds;
     Text begin = *at + 1;
     Text close = text_end(begin, end, &holds, 1);
     *at = close + 1;
-    return plain_number(begin, close);
+    return plain_number(reading->of->state, begin, close);
 }
 
 static PyObject *
-texts_at(ItemDecoder *self, Text *at, Text end)
+texts_at(Reading *reading, Text *at, Text end)
 {
     PyObject *made = PyList_New(0);
     Text here;
     while (made != NULL && (here = next_part(at, ']')) != NULL) {
         *at = here;
-        PyObject *each = *here == '"' ? text_at(self, at, end) : UNUSUAL;
+        PyObject *each = *here == '"' ? text_at(reading, at, end) : UNUSUAL;
         if (each == NULL || PyList_Append(made, each) < 0) {
             Py_CLEAR(made);
         }
@@ -220,13 +282,13 @@ skip_null(Text *at)
 }
 
 static PyObject *
-list_at(ItemDecoder *self, Type *member, Text *at, Text end)
+list_at(Reading *reading, Type *member, Text *at, Text end)
 {
     PyObject *made = PyList_New(0);
     Text here;
     while (made != NULL && (here = next_part(at, ']')) != NULL) {
         *at = here;
-        PyObject *each = read_value(self, member, at, end);
+        PyObject *each = read_value(reading, member, at, end);
         if (each == NULL || PyList_Append(made, each) < 0) {
             Py_CLEAR(made);
         }
@@ -236,15 +298,15 @@ list_at(ItemDecoder *self, Type *member, Text *at, Text end)
 }
 
 static PyObject *
-map_at(ItemDecoder *self, Type *member, Text *at, Text end)
+map_at(Reading *reading, Type *member, Text *at, Text end)
 {
     PyObject *made = PyDict_New();
     Text here;
     while (made != NULL && (here = next_part(at, '}')) != NULL) {
         Text after = here;
-        PyObject *name = text_at(self, &after, end);
+        PyObject *name = text_at(reading, &after, end);
         *at = after_name(after - 1);
-        PyObject *each = name == NULL ? NULL : read_value(self, member, at, end);
+        PyObject *each = name == NULL ? NULL : read_value(reading, member, at, end);
         if (each == NULL || PyDict_SetItem(made, name, each) < 0) {
             Py_CLEAR(made);
         }
@@ -256,23 +318,23 @@ map_at(ItemDecoder *self, Type *member, Text *at, Text end)
 
 /* Return what stands after one of the usual types as a plain Python value, and move after it; UNUSUAL for others. */
 static PyObject *
-any_at(ItemDecoder *self, Type *type, Text tag, Text *at, Text end)
+any_at(Reading *reading, Type *type, Text tag, Text *at, Text end)
 {
     if (strncmp(tag, "SS\"", 3) == 0 && **at == '[') {
-        PyObject *texts = texts_at(self, at, end);
+        PyObject *texts = texts_at(reading, at, end);
         PyObject *made = texts == NULL ? NULL : PySet_New(texts);
         Py_XDECREF(texts);
         return made;
     }
     switch (tag[1] == '"' ? tag[0] : '"') {
     case 'S':
-        return **at == '"' ? text_at(self, at, end) : UNUSUAL;
+        return **at == '"' ? text_at(reading, at, end) : UNUSUAL;
     case 'N':
-        return **at == '"' ? read_plain_number(at, end) : UNUSUAL;
+        return **at == '"' ? read_plain_number(reading, at, end) : UNUSUAL;
     case 'M':
-        return **at == '{' ? map_at(self, type, at, end) : UNUSUAL;
+        return **at == '{' ? map_at(reading, type, at, end) : UNUSUAL;
     case 'L':
-        return **at == '[' ? list_at(self, type, at, end) : UNUSUAL;
+        return **at == '[' ? list_at(reading, type, at, end) : UNUSUAL;
     default:
         return strncmp(tag, "BOOL\"", 5) == 0 && (**at == 't' || **at == 'f') ? make_value(at, end) : UNUSUAL;
     }
@@ -280,7 +342,7 @@ any_at(ItemDecoder *self, Type *type, Text tag, Text *at, Text end)
 
 /* Return an attribute value as a plain Python value, given its place, and move after it. */
 static PyObject *
-read_any(ItemDecoder *self, Type *type, Text *at, Text end)
+read_any(Reading *reading, Type *type, Text *at, Text end)
 {
     if (skip_null(at)) {
         Py_RETURN_NONE;
@@ -293,7 +355,7 @@ read_any(ItemDecoder *self, Type *type, Text *at, Text end)
             return UNUSUAL;
         }
         here = after_name(here);
-        PyObject *made = any_at(self, type, tag, &here, end);
+        PyObject *made = any_at(reading, type, tag, &here, end);
         if (made != NULL && *(here = skip_space(here)) == '}') {
             *at = here + 1;
             return made;
@@ -322,14 +384,14 @@ is_year(Text at)
    tag are given the place of the attribute value. */
 
 static PyObject *
-read_boolean(ItemDecoder *Py_UNUSED(self), Type *Py_UNUSED(type), Text *at, Text end)
+read_boolean(Reading *Py_UNUSED(reading), Type *Py_UNUSED(type), Text *at, Text end)
 {
     return **at == 't' || **at == 'f' ? make_value(at, end) : UNUSUAL;
 }
 
 /* Return a number, or what is made of the text of one that is unusual. */
 static PyObject *
-read_number(ItemDecoder *self, Type *type, Text *at, Text end, PyObject *(*usual)(Text, Text))
+read_number(Reading *reading, Type *type, Text *at, Text end, PyObject *(*usual)(Text, Text))
 {
     if (**at != '"') {
         return UNUSUAL;
@@ -339,28 +401,28 @@ read_number(ItemDecoder *self, Type *type, Text *at, Text end, PyObject *(*usual
     Text close = text_end(begin, end, &holds, 1);
     PyObject *made = usual(begin, close);
     if (made == UNUSUAL && !PyErr_Occurred()) {
-        return made_of(type, text_at(self, at, end));
+        return made_of(type, text_at(reading, at, end));
     }
     *at = close + 1;
     return made;
 }
 
 static PyObject *
-read_integer(ItemDecoder *self, Type *type, Text *at, Text end)
+read_integer(Reading *reading, Type *type, Text *at, Text end)
 {
-    return read_number(self, type, at, end, usual_integer);
+    return read_number(reading, type, at, end, usual_integer);
 }
 
 static PyObject *
-read_floating(ItemDecoder *self, Type *type, Text *at, Text end)
+read_floating(Reading *reading, Type *type, Text *at, Text end)
 {
-    return read_number(self, type, at, end, usual_float);
+    return read_number(reading, type, at, end, usual_float);
 }
 
 static PyObject *
-read_text(ItemDecoder *self, Type *type, Text *at, Text end)
+read_text(Reading *reading, Type *type, Text *at, Text end)
 {
-    PyObject *text = **at == '"' ? text_at(self, at, end) : UNUSUAL;
+    PyObject *text = **at == '"' ? text_at(reading, at, end) : UNUSUAL;
     if (text != NULL && type->among != NULL) {
         int known = PySet_Contains(type->among, text);
         if (known != 1) {
@@ -374,55 +436,55 @@ read_text(ItemDecoder *self, Type *type, Text *at, Text end)
 /* Return the text of a date or time; where that is left to be parsed, only one that begins with a year and a hyphen:
    another one may be a number, and is left to be judged. */
 static PyObject *
-read_dated(ItemDecoder *self, Type *type, Text *at, Text end)
+read_dated(Reading *reading, Type *type, Text *at, Text end)
 {
     if (type->make == NULL && !(**at == '"' && is_year(*at + 1) && (*at)[5] == '-')) {
         return UNUSUAL;
     }
-    return read_text(self, type, at, end);
+    return read_text(reading, type, at, end);
 }
 
 static PyObject *
-read_texts(ItemDecoder *self, Type *type, Text *at, Text end)
+read_texts(Reading *reading, Type *type, Text *at, Text end)
 {
-    return made_of(type, **at == '[' ? texts_at(self, at, end) : UNUSUAL);
+    return made_of(type, **at == '[' ? texts_at(reading, at, end) : UNUSUAL);
 }
 
 static PyObject *
-read_list(ItemDecoder *self, Type *type, Text *at, Text end)
+read_list(Reading *reading, Type *type, Text *at, Text end)
 {
-    return made_of(type, **at == '[' ? list_at(self, type->inner, at, end) : UNUSUAL);
+    return made_of(type, **at == '[' ? list_at(reading, type->inner, at, end) : UNUSUAL);
 }
 
 static PyObject *
-read_map(ItemDecoder *self, Type *type, Text *at, Text end)
+read_map(Reading *reading, Type *type, Text *at, Text end)
 {
-    return made_of(type, **at == '{' ? map_at(self, type->inner, at, end) : UNUSUAL);
+    return made_of(type, **at == '{' ? map_at(reading, type->inner, at, end) : UNUSUAL);
 }
 
 static PyObject *
-read_fields(ItemDecoder *self, Type *type, Text *at, Text end)
+read_fields(Reading *reading, Type *type, Text *at, Text end)
 {
-    return made_of(type, **at == '{' ? read_parts(self, type, at, end, NULL) : UNUSUAL);
+    return made_of(type, **at == '{' ? read_parts(reading, type, at, end, NULL) : UNUSUAL);
 }
 
 static PyObject *
-read_enum(ItemDecoder *self, Type *type, Text *at, Text end)
+read_enum(Reading *reading, Type *type, Text *at, Text end)
 {
-    return made_of(type, read_value(self, type->inner, at, end));
+    return made_of(type, read_value(reading, type->inner, at, end));
 }
 
 static PyObject *
-read_optional(ItemDecoder *self, Type *type, Text *at, Text end)
+read_optional(Reading *reading, Type *type, Text *at, Text end)
 {
     if (skip_null(at)) {
         Py_RETURN_NONE;
     }
-    return read_value(self, type->inner, at, end);
+    return read_value(reading, type->inner, at, end);
 }
 
 static PyObject *
-read_other(ItemDecoder *Py_UNUSED(self), Type *type, Text *at, Text end)
+read_other(Reading *Py_UNUSED(reading), Type *type, Text *at, Text end)
 {
     return through(type->decode, make_value(at, end));
 }
@@ -432,10 +494,10 @@ static const char *const TAGS[] = {KINDS(AS_TAG)};
 
 #define AS_READER(name, tag, reader) \
     case KIND_##name:                \
-        return read_##reader(self, type, at, end);
+        return read_##reader(reading, type, at, end);
 
 static inline PyObject *
-read_content(ItemDecoder *self, Type *type, Text *at, Text end)
+read_content(Reading *reading, Type *type, Text *at, Text end)
 {
     switch (type->kind) {
         KINDS(AS_READER)
@@ -445,14 +507,14 @@ read_content(ItemDecoder *self, Type *type, Text *at, Text end)
 
 /* Return the value of a type, given the place of an attribute value, and move after it. */
 static PyObject *
-read_value(ItemDecoder *self, Type *type, Text *at, Text end)
+read_value(Reading *reading, Type *type, Text *at, Text end)
 {
     if (!type->reads) {
-        return read_other(self, type, at, end);
+        return read_other(reading, type, at, end);
     }
     const char *tag = TAGS[type->kind];
     if (*tag == '\0') {
-        return read_content(self, type, at, end);
+        return read_content(reading, type, at, end);
     }
     Text here = *at;
     if (*here != '{') {
@@ -471,7 +533,7 @@ read_value(ItemDecoder *self, Type *type, Text *at, Text end)
         return UNUSUAL;
     }
     here = after_name(here);
-    PyObject *made = read_content(self, type, &here, end);
+    PyObject *made = read_content(reading, type, &here, end);
     if (made == NULL) {
         return NULL;
     }
@@ -487,10 +549,11 @@ read_value(ItemDecoder *self, Type *type, Text *at, Text end)
 /* Return the part of a stored name; NULL for an unknown one. The items of a page are alike, mostly, so that it is
    the one which came at this place before. */
 static Part *
-find_part(Type *fields, Py_ssize_t *expected, Text name, Py_ssize_t length)
+find_part(Type *fields, Place *expected, Text name, Py_ssize_t length)
 {
-    if (*expected < fields->parts_number) {
-        Part *field = &fields->parts[*expected];
+    Py_ssize_t place = guessed(expected);
+    if (place < fields->parts_number) {
+        Part *field = &fields->parts[place];
         if (field->length == length && memcmp(field->text, name, (size_t)length) == 0) {
             return field;
         }
@@ -498,7 +561,7 @@ find_part(Type *fields, Py_ssize_t *expected, Text name, Py_ssize_t length)
     for (Py_ssize_t i = 0; i < fields->parts_number; i++) {
         Part *field = &fields->parts[i];
         if (field->length == length && memcmp(field->text, name, (size_t)length) == 0) {
-            *expected = i;
+            guess(expected, i);
             return field;
         }
     }
@@ -539,15 +602,15 @@ keep(Output *kept, Text begin, Text end)
 
 /* Return whether a member is the mark of an item, and move after it if it is. */
 static int
-skip_mark(ItemDecoder *self, Text name, Py_ssize_t length, Text *at, Text end, Found *found)
+skip_mark(Reading *reading, Text name, Py_ssize_t length, Text *at, Text end, Found *found)
 {
     Py_ssize_t own = 0;
-    Text mark = self->mark == NULL ? NULL : PyUnicode_AsUTF8AndSize(self->mark, &own);
+    Text mark = reading->of->mark == NULL ? NULL : PyUnicode_AsUTF8AndSize(reading->of->mark, &own);
     if (mark == NULL || length != own || memcmp(name, mark, (size_t)length) != 0) {
         return 0;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->marks); i++) {
-        PyObject *text = PyTuple_GET_ITEM(self->marks, i);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(reading->of->marks); i++) {
+        PyObject *text = PyTuple_GET_ITEM(reading->of->marks, i);
         Py_ssize_t size = PyBytes_GET_SIZE(text);
         if (end - *at >= size && memcmp(*at, PyBytes_AS_STRING(text), (size_t)size) == 0) {
             *at += size;
@@ -563,14 +626,14 @@ skip_mark(ItemDecoder *self, Text name, Py_ssize_t length, Text *at, Text end, F
 /* Return whether a member is one of those that are given apart, and move after it if it is; -1 for what is left to
    others, and for an error. */
 static int
-read_apart(ItemDecoder *self, Text name, Py_ssize_t length, Text *at, Text end, Found *found)
+read_apart(Reading *reading, Text name, Py_ssize_t length, Text *at, Text end, Found *found)
 {
-    Part *field = found->apart == NULL ? NULL : find_part(&self->apart, found->expected, name, length);
+    Part *field = found->apart == NULL ? NULL : find_part(&reading->of->apart, found->expected, name, length);
     if (field == NULL) {
         return 0;
     }
     found->expected = &field->follower;
-    PyObject *value = read_any(self, &self->plain, at, end);
+    PyObject *value = read_any(reading, &reading->of->plain, at, end);
     int failed = value == NULL || PyDict_SetItem(found->apart, field->stored, value) < 0;
     Py_XDECREF(value);
     return failed ? -1 : 1;
@@ -578,10 +641,10 @@ read_apart(ItemDecoder *self, Text name, Py_ssize_t length, Text *at, Text end, 
 
 /* Return the values of an object, and move after it. What is found out about an item is noted; NULL for a nested value. */
 static PyObject *
-read_parts(ItemDecoder *self, Type *fields, Text *at, Text end, Found *found)
+read_parts(Reading *reading, Type *fields, Text *at, Text end, Found *found)
 {
     PyObject *values = PyDict_New();
-    Py_ssize_t *expected = &fields->first;
+    Place *expected = &fields->first;
     Text here;
     while (values != NULL && (here = next_part(at, '}')) != NULL) {
         int holds;
@@ -591,8 +654,8 @@ read_parts(ItemDecoder *self, Type *fields, Text *at, Text end, Found *found)
         if (field == NULL) {
             int known = 0;
             if (found != NULL && !(holds & ESCAPES)) {
-                known = skip_mark(self, here + 1, close - here - 1, at, end, found);
-                known = known ? known : read_apart(self, here + 1, close - here - 1, at, end, found);
+                known = skip_mark(reading, here + 1, close - here - 1, at, end, found);
+                known = known ? known : read_apart(reading, here + 1, close - here - 1, at, end, found);
             }
             if (known > 0) {
                 continue;
@@ -601,12 +664,12 @@ read_parts(ItemDecoder *self, Type *fields, Text *at, Text end, Found *found)
                 Py_DECREF(values);
                 return UNUSUAL;
             }
-            self->unknown += found == NULL;
+            reading->unknown += found == NULL;
             *at = skip_checked(*at, end);
             continue;
         }
         expected = &field->follower;
-        PyObject *value = read_value(self, &field->type, at, end);
+        PyObject *value = read_value(reading, &field->type, at, end);
         if (value == NULL && field->of_null != NULL && !PyErr_Occurred() && skip_null(at)) {
             value = PyObject_CallNoArgs(field->of_null);
         }
@@ -629,9 +692,9 @@ static Py_ssize_t put_parts(ItemDecoder *self, Type *fields, PyObject *plain, Py
 
 /* Return the text that a number is stored as; UNUSUAL for what is none, and for one that may be outside of all limits. */
 static PyObject *
-number_text(PyObject *value)
+number_text(ItemDecoder *self, PyObject *value)
 {
-    if (!PyLong_CheckExact(value) && (PyObject *)Py_TYPE(value) != decimal_type) {
+    if (!PyLong_CheckExact(value) && (PyObject *)Py_TYPE(value) != self->state->decimal) {
         return UNUSUAL;
     }
     PyObject *text = PyObject_Str(value);
@@ -649,40 +712,43 @@ number_text(PyObject *value)
 
 /* Return the number of a plain value, by its text: as it is usual, or what is made of the text. */
 static PyObject *
-take_number(Type *type, PyObject *plain, PyObject *(*usual)(Text, Text))
+take_number(ItemDecoder *self, Type *type, PyObject *plain, PyObject *(*usual)(Text, Text))
 {
-    PyObject *text = number_text(plain), *made = UNUSUAL;
+    PyObject *text = number_text(self, plain), *made = UNUSUAL;
     Py_ssize_t length;
     Text begin = text == NULL ? NULL : PyUnicode_AsUTF8AndSize(text, &length);
-    if (begin != NULL && usual != NULL) {
-        made = usual(begin, begin + length);
+    if (begin != NULL && type->kind == KIND_any) {
+        made = plain_number(self->state, begin, begin + length);
     }
-    if (begin != NULL && made == UNUSUAL && !PyErr_Occurred() && type->kind != KIND_any) {
-        return made_of(type, text);
+    else if (begin != NULL) {
+        made = usual != NULL ? usual(begin, begin + length) : UNUSUAL;
+        if (made == UNUSUAL && !PyErr_Occurred()) {
+            return made_of(type, text);
+        }
     }
     Py_XDECREF(text);
     return made;
 }
 
 static PyObject *
-take_integer(ItemDecoder *Py_UNUSED(self), Type *type, PyObject *plain)
+take_integer(ItemDecoder *self, Type *type, PyObject *plain)
 {
-    return take_number(type, plain, usual_integer);
+    return take_number(self, type, plain, usual_integer);
 }
 
 static PyObject *
-take_floating(ItemDecoder *Py_UNUSED(self), Type *type, PyObject *plain)
+take_floating(ItemDecoder *self, Type *type, PyObject *plain)
 {
-    return take_number(type, plain, usual_float);
+    return take_number(self, type, plain, usual_float);
 }
 
 static PyObject *
-take_any(ItemDecoder *Py_UNUSED(self), Type *type, PyObject *plain)
+take_any(ItemDecoder *self, Type *type, PyObject *plain)
 {
     if (PyUnicode_CheckExact(plain) || PyBool_Check(plain) || plain == Py_None) {
         return Py_NewRef(plain);
     }
-    return take_number(type, plain, plain_number);
+    return take_number(self, type, plain, NULL);
 }
 
 static PyObject *
@@ -692,10 +758,10 @@ take_boolean(ItemDecoder *Py_UNUSED(self), Type *Py_UNUSED(type), PyObject *plai
 }
 
 static PyObject *
-take_text(ItemDecoder *Py_UNUSED(self), Type *type, PyObject *plain)
+take_text(ItemDecoder *self, Type *type, PyObject *plain)
 {
     if (*TAGS[type->kind] == 'N') {
-        return take_number(type, plain, NULL);
+        return take_number(self, type, plain, NULL);
     }
     if (*TAGS[type->kind] != 'S' || !PyUnicode_CheckExact(plain)) {
         return UNUSUAL;
@@ -738,9 +804,8 @@ take_texts(ItemDecoder *Py_UNUSED(self), Type *type, PyObject *plain)
 static PyObject *
 take_list(ItemDecoder *self, Type *type, PyObject *plain)
 {
-    PyObject *made = PyList_CheckExact(plain) ? PyList_New(0) : UNUSUAL;
-    for (Py_ssize_t i = 0; made != NULL && i < PyList_GET_SIZE(plain); i++) {
-        PyObject *given = Py_NewRef(PyList_GET_ITEM(plain, i)); /* functions may do anything */
+    PyObject *given, *made = PyList_CheckExact(plain) ? PyList_New(0) : UNUSUAL;
+    for (Py_ssize_t i = 0; made != NULL && (given = element_at(plain, i)) != NULL; i++) {
         PyObject *each = take_value(self, type->inner, given);
         if (each == NULL || PyList_Append(made, each) < 0) {
             Py_CLEAR(made);
@@ -756,9 +821,7 @@ take_map(ItemDecoder *self, Type *type, PyObject *plain)
 {
     PyObject *name, *value, *made = PyDict_CheckExact(plain) ? PyDict_New() : UNUSUAL;
     Py_ssize_t place = 0;
-    while (made != NULL && PyDict_Next(plain, &place, &name, &value)) {
-        Py_INCREF(name);
-        Py_INCREF(value);
+    while (made != NULL && next_member(plain, &place, &name, &value)) {
         PyObject *each = PyUnicode_CheckExact(name) ? take_value(self, type->inner, value) : UNUSUAL;
         if (each == NULL || PyDict_SetItem(made, name, each) < 0) {
             Py_CLEAR(made);
@@ -827,15 +890,15 @@ put_parts(ItemDecoder *self, Type *fields, PyObject *plain, PyObject *values)
     Py_ssize_t number = 0;
     for (Py_ssize_t i = 0; i < fields->parts_number; i++) {
         Part *field = &fields->parts[i];
-        PyObject *given = PyDict_GetItemWithError(plain, field->stored);
-        if (given == NULL) {
-            if (PyErr_Occurred()) {
-                return -1;
-            }
+        PyObject *given;
+        int found = find_value(plain, field->stored, &given);
+        if (found < 0) {
+            return -1;
+        }
+        if (!found) {
             continue;
         }
         number++;
-        Py_INCREF(given); /* functions are called, which may do anything */
         PyObject *value = given == Py_None && field->of_null != NULL ? PyObject_CallNoArgs(field->of_null)
                                                                      : take_value(self, &field->type, given);
         Py_DECREF(given);
@@ -873,10 +936,9 @@ decoder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL) {
         return NULL;
     }
-    Py_XINCREF(mark);
-    Py_XINCREF(marks);
-    self->mark = mark;
-    self->marks = marks;
+    self->state = state_of(type);
+    self->mark = Py_XNewRef(mark);
+    self->marks = Py_XNewRef(marks);
     if (make_type(&self->fields, fields) < 0 ||
         (apart != NULL && (make_type(&self->apart, apart) < 0 || make_type(&self->plain, plain) < 0))) {
         Py_CLEAR(self);
@@ -887,6 +949,7 @@ decoder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static int
 decoder_traverse(ItemDecoder *self, visitproc visit, void *arg)
 {
+    Py_VISIT(Py_TYPE(self));
     int visited = visit_type(&self->fields, visit, arg);
     visited = visited ? visited : visit_type(&self->apart, visit, arg);
     return visited ? visited : visit_type(&self->plain, visit, arg);
@@ -904,39 +967,23 @@ decoder_clear(ItemDecoder *self)
 static void
 decoder_dealloc(ItemDecoder *self)
 {
+    PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     decoder_clear(self);
     Py_XDECREF(self->mark);
     Py_XDECREF(self->marks);
-    Py_XDECREF(self->kept);
-    for (int i = 0; i < CACHED; i++) {
-        Py_XDECREF(self->texts[i]);
-    }
-    Py_TYPE(self)->tp_free((PyObject *)self);
-}
-
-static PyObject *
-kept_text(ItemDecoder *self, Output *kept)
-{
-    PyObject *last = self->kept;
-    if (last == NULL || PyBytes_GET_SIZE(last) != kept->length ||
-        memcmp(PyBytes_AS_STRING(last), kept->text, (size_t)kept->length) != 0) {
-        last = PyBytes_FromStringAndSize(kept->text, kept->length);
-        if (last == NULL) {
-            return NULL;
-        }
-        Py_XSETREF(self->kept, last);
-    }
-    Py_INCREF(last);
-    return last;
+    forget(self);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
 }
 
 /* Return the values of an item; None where it is left to others; NULL for an error. What is given apart is put into a
    dict, unless that is NULL. */
 static PyObject *
-decode_item(ItemDecoder *self, PyObject *item, Py_ssize_t *marked, PyObject *apart)
+decode_item(Reading *reading, PyObject *item, PyObject *apart)
 {
-    if (Py_TYPE(item) != &JsonItemType) {
+    ItemDecoder *self = reading->of;
+    if (!Py_IS_TYPE(item, self->state->json_item)) {
         Py_RETURN_NONE;
     }
     Text at = ((JsonItem *)item)->begin;
@@ -947,12 +994,12 @@ decode_item(ItemDecoder *self, PyObject *item, Py_ssize_t *marked, PyObject *apa
     found.expected = &self->apart.first;
     output_begin(kept);
     put_byte(kept, '{');
-    Py_CLEAR(((JsonItem *)item)->kept); /* that of another model */
-    PyObject *values = read_parts(self, &self->fields, &at, ((JsonItem *)item)->end, &found);
+    json_item_keep((JsonItem *)item, NULL); /* that of another model */
+    PyObject *values = read_parts(reading, &self->fields, &at, ((JsonItem *)item)->end, &found);
     if (values != NULL && self->fields.keeps && kept->length <= LONGEST_KEPT) {
         put_byte(kept, '}');
         PyObject *text = kept_text(self, kept);
-        Py_XSETREF(((JsonItem *)item)->kept, text); /* functions were called, which may have decoded the item too */
+        json_item_keep((JsonItem *)item, text); /* functions were called, which may have decoded the item too */
         if (text == NULL) {
             Py_CLEAR(values);
         }
@@ -964,22 +1011,22 @@ decode_item(ItemDecoder *self, PyObject *item, Py_ssize_t *marked, PyObject *apa
         }
         Py_RETURN_NONE;
     }
-    *marked += found.marks == 1;
+    reading->marked += found.marks == 1;
     return values;
 }
 
 static PyObject *
-decode_item_whole(ItemDecoder *self, PyObject *item, Py_ssize_t *marked)
+decode_item_whole(Reading *reading, PyObject *item)
 {
-    return decode_item(self, item, marked, NULL);
+    return decode_item(reading, item, NULL);
 }
 
 /* Return the values of an item and what is given apart; otherwise as `decode_item`. */
 static PyObject *
-decode_item_apart(ItemDecoder *self, PyObject *item, Py_ssize_t *marked)
+decode_item_apart(Reading *reading, PyObject *item)
 {
     PyObject *apart = PyDict_New();
-    PyObject *values = apart == NULL ? NULL : decode_item(self, item, marked, apart);
+    PyObject *values = apart == NULL ? NULL : decode_item(reading, item, apart);
     if (values == NULL || values == Py_None) {
         Py_XDECREF(apart);
         return values;
@@ -989,18 +1036,15 @@ decode_item_apart(ItemDecoder *self, PyObject *item, Py_ssize_t *marked)
 
 /* Return what a function makes of each item. */
 static PyObject *
-decode_page(ItemDecoder *self, PyObject *items, Py_ssize_t *marked,
-            PyObject *(*decode)(ItemDecoder *, PyObject *, Py_ssize_t *))
+decode_page(Reading *reading, PyObject *items, PyObject *(*decode)(Reading *, PyObject *))
 {
     if (!PyList_Check(items) && !PyTuple_Check(items)) {
         PyErr_SetString(PyExc_TypeError, "a list or tuple of items expected");
         return NULL;
     }
-    PyObject *page = PyList_New(0);
-    for (Py_ssize_t i = 0; page != NULL && i < PySequence_Fast_GET_SIZE(items); i++) {
-        PyObject *item = PySequence_Fast_GET_ITEM(items, i);
-        Py_INCREF(item); /* functions are called, which may do anything */
-        PyObject *values = decode(self, item, marked);
+    PyObject *item, *page = PyList_New(0);
+    for (Py_ssize_t i = 0; page != NULL && (item = element_at(items, i)) != NULL; i++) {
+        PyObject *values = decode(reading, item);
         Py_DECREF(item);
         if (values == NULL || PyList_Append(page, values) < 0) {
             Py_CLEAR(page);
@@ -1013,17 +1057,17 @@ decode_page(ItemDecoder *self, PyObject *items, Py_ssize_t *marked,
 static PyObject *
 decoder_decode(ItemDecoder *self, PyObject *items)
 {
-    Py_ssize_t before = self->unknown, marked = 0;
-    PyObject *page = decode_page(self, items, &marked, decode_item_whole);
-    return page == NULL ? NULL : Py_BuildValue("Nnn", page, self->unknown - before, marked);
+    Reading reading = {self, 0, 0};
+    PyObject *page = decode_page(&reading, items, decode_item_whole);
+    return page == NULL ? NULL : Py_BuildValue("Nnn", page, reading.unknown, reading.marked);
 }
 
 static PyObject *
 decoder_decode_apart(ItemDecoder *self, PyObject *items)
 {
-    Py_ssize_t before = self->unknown, marked = 0;
-    PyObject *page = decode_page(self, items, &marked, decode_item_apart);
-    return page == NULL ? NULL : Py_BuildValue("Nn", page, self->unknown - before);
+    Reading reading = {self, 0, 0};
+    PyObject *page = decode_page(&reading, items, decode_item_apart);
+    return page == NULL ? NULL : Py_BuildValue("Nn", page, reading.unknown);
 }
 
 static PyObject *
@@ -1052,23 +1096,19 @@ static PyMethodDef decoder_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyTypeObject ItemDecoderType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "dynamap_async.native._codec.ItemDecoder",
-    .tp_doc = "Decodes the items of one model from JSON to what Pydantic validates.",
-    .tp_basicsize = sizeof(ItemDecoder),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_new = decoder_new,
-    .tp_dealloc = (destructor)decoder_dealloc,
-    .tp_traverse = (traverseproc)decoder_traverse,
-    .tp_clear = (inquiry)decoder_clear,
-    .tp_methods = decoder_methods,
+static PyType_Slot decoder_slots[] = {
+    {Py_tp_doc, "Decodes the items of one model from JSON to what Pydantic validates."},
+    {Py_tp_new, decoder_new},
+    {Py_tp_dealloc, decoder_dealloc},
+    {Py_tp_traverse, decoder_traverse},
+    {Py_tp_clear, decoder_clear},
+    {Py_tp_methods, decoder_methods},
+    {0, NULL},
 };
 
-int
-decode_begin(void)
-{
-    PyObject *module = PyImport_ImportModule("decimal");
-    decimal_type = module == NULL ? NULL : PyObject_GetAttrString(module, "Decimal");
-    Py_XDECREF(module);
-    return decimal_type == NULL ? -1 : 0;
-}
+PyType_Spec item_decoder_spec = {
+    .name = "dynamap_async.native._codec.ItemDecoder",
+    .basicsize = sizeof(ItemDecoder),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = decoder_slots,
+};

@@ -6,6 +6,7 @@
    is judged here, and what is judged here is what is usual. */
 
 #include "output.h"
+#include "owned.h"
 #include "parts.h"
 #include "type.h"
 
@@ -14,8 +15,10 @@
 /* How many bytes the value of any part of a key may have. */
 #define SHORT_KEY 1024
 
+/* It never changes, and needs no lock. */
 typedef struct {
     PyObject_HEAD
+    State *state;
     Type item;               /* `fields` */
     PyObject *before;        /* the JSON that every item begins with, from its brace on */
     Py_ssize_t before_size;
@@ -35,9 +38,6 @@ typedef struct {
 /* What writers return. UNUSUAL: the converter has to be asked; what was written is taken back. LEFT: the whole item is
    left to others, or there is an error if one is set. ABSENT: there is no such attribute. */
 typedef enum { WRITTEN, UNUSUAL, LEFT, ABSENT } Outcome;
-
-/* Names of attributes. */
-static PyObject *VALUE, *INT, *UTCOFFSET;
 
 #define DONE(failed) ((failed) < 0 ? LEFT : WRITTEN)
 
@@ -105,47 +105,40 @@ write_stored_members(Item *item, PyObject *members)
 {
     PyObject *name, *stored;
     Py_ssize_t at = 0;
-    item->to.size += 3 + PyDict_GET_SIZE(members);
-    while (PyDict_Next(members, &at, &name, &stored)) {
-        if (!PyUnicode_Check(name) || write_name(item, name) != WRITTEN || write_stored(item, stored) != WRITTEN) {
-            return LEFT;
-        }
+    Outcome outcome = WRITTEN;
+    item->to.size += 3;
+    while (outcome == WRITTEN && next_member(members, &at, &name, &stored)) {
+        item->to.size++;
+        outcome = PyUnicode_Check(name) ? write_name(item, name) : LEFT;
+        outcome = outcome == WRITTEN ? write_stored(item, stored) : LEFT;
+        Py_DECREF(name);
+        Py_DECREF(stored);
     }
-    return WRITTEN;
+    return outcome;
 }
 
 /* Write the elements of a list, or the members of a set. */
 static Outcome
 write_stored_elements(Item *item, const char *tag, PyObject *elements)
 {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(elements); i++) {
-        PyObject *element = PyList_GET_ITEM(elements, i);
-        if (i > 0 && WRITE(&item->to, ",") < 0) {
-            return LEFT;
+    PyObject *element;
+    Outcome outcome = WRITTEN;
+    for (Py_ssize_t i = 0; outcome == WRITTEN && (element = element_at(elements, i)) != NULL; i++) {
+        item->to.size += *tag == 'L';
+        outcome = i > 0 ? DONE(WRITE(&item->to, ",")) : WRITTEN;
+        if (outcome == WRITTEN) {
+            outcome = *tag == 'L' ? write_stored(item, element) : write_content(item, *tag, element);
         }
-        Outcome outcome = *tag == 'L' ? write_stored(item, element) : write_content(item, *tag, element);
-        if (outcome != WRITTEN) {
-            return LEFT;
-        }
+        Py_DECREF(element);
     }
-    return WRITTEN;
+    return outcome;
 }
 
-/* Write an attribute value that a converter gave. */
+/* Write a tag, and what stands after it. */
 static Outcome
-write_stored(Item *item, PyObject *stored)
+write_tagged(Item *item, Text tag, Py_ssize_t length, PyObject *content)
 {
     Output *to = &item->to;
-    PyObject *key, *content;
-    Py_ssize_t at = 0, length;
-    if (item->levels == 0 || !PyDict_Check(stored) || PyDict_GET_SIZE(stored) != 1) {
-        return LEFT;
-    }
-    PyDict_Next(stored, &at, &key, &content);
-    Text tag = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &length) : NULL;
-    if (tag == NULL) {
-        return PyErr_Occurred() ? left() : LEFT;
-    }
     if (WRITE(to, "{\"") < 0 || write_bytes(to, tag, length) < 0 || WRITE(to, "\":") < 0) {
         return LEFT;
     }
@@ -165,13 +158,30 @@ write_stored(Item *item, PyObject *stored)
     }
     else if (PyList_Check(content) && (strcmp(tag, "L") == 0 || strcmp(tag, "SS") == 0 || strcmp(tag, "NS") == 0 ||
                                        strcmp(tag, "BS") == 0)) {
-        to->size += *tag == 'L' ? 3 + PyList_GET_SIZE(content) : 0;
+        to->size += *tag == 'L' ? 3 : 0;
         outcome = DONE(WRITE(to, "["));
         outcome = outcome == WRITTEN ? write_stored_elements(item, tag, content) : outcome;
         outcome = outcome == WRITTEN ? DONE(WRITE(to, "]")) : outcome;
     }
     item->levels++;
     return outcome == WRITTEN ? DONE(WRITE(to, "}")) : LEFT;
+}
+
+/* Write an attribute value that a converter gave. */
+static Outcome
+write_stored(Item *item, PyObject *stored)
+{
+    PyObject *key, *content;
+    Py_ssize_t at = 0, length;
+    if (item->levels == 0 || !PyDict_Check(stored) || PyDict_GET_SIZE(stored) != 1 ||
+        !next_member(stored, &at, &key, &content)) {
+        return LEFT;
+    }
+    Text tag = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &length) : NULL;
+    Outcome outcome = tag != NULL ? write_tagged(item, tag, length, content) : PyErr_Occurred() ? left() : LEFT;
+    Py_DECREF(key);
+    Py_DECREF(content);
+    return outcome;
 }
 
 /* Write what a converter gives for a value. */
@@ -315,14 +325,14 @@ write_date(Item *item, Type *Py_UNUSED(type), PyObject *value)
 
 /* Return whether a datetime is in UTC; what Pydantic reads has a time zone of its own for that. */
 static int
-is_utc(PyObject *value)
+is_utc(State *state, PyObject *value)
 {
-    PyObject *zone = PyDateTime_DATE_GET_TZINFO(value);
-    if (zone == PyDateTime_TimeZone_UTC || zone == Py_None) {
+    PyObject *zone = PyDateTime_DATE_GET_TZINFO(value); /* which never changes */
+    if (zone == state->utc || zone == Py_None) {
         return zone != Py_None;
     }
-    PyObject *offset = PyObject_CallMethodNoArgs(value, UTCOFFSET);
-    int zero = offset != NULL && PyDelta_Check(offset) && PyDateTime_DELTA_GET_DAYS(offset) == 0 &&
+    PyObject *offset = PyObject_CallMethodNoArgs(value, state->utcoffset);
+    int zero = offset != NULL && PyObject_TypeCheck(offset, state->timedelta) && PyDateTime_DELTA_GET_DAYS(offset) == 0 &&
                PyDateTime_DELTA_GET_SECONDS(offset) == 0 && PyDateTime_DELTA_GET_MICROSECONDS(offset) == 0;
     Py_XDECREF(offset);
     return zero;
@@ -332,7 +342,7 @@ static Outcome
 write_instant(Item *item, Type *Py_UNUSED(type), PyObject *value)
 {
     char text[32], *at = put_date(text, value);
-    if (!is_utc(value)) {
+    if (!is_utc(item->of->state, value)) {
         return PyErr_Occurred() ? left() : UNUSUAL;
     }
     *at++ = 'T';
@@ -350,7 +360,7 @@ write_instant(Item *item, Type *Py_UNUSED(type), PyObject *value)
 static Outcome
 write_uuid(Item *item, Type *Py_UNUSED(type), PyObject *value)
 {
-    PyObject *number = PyObject_GetAttr(value, INT);
+    PyObject *number = PyObject_GetAttr(value, item->of->state->integer);
     PyObject *made = number == NULL ? NULL : PyNumber_ToBase(number, 16);
     Py_ssize_t length = 0;
     Text digits = made == NULL ? NULL : PyUnicode_AsUTF8AndSize(made, &length);
@@ -401,12 +411,12 @@ static Outcome
 write_elements(Item *item, Type *member, PyObject *value)
 {
     Output *to = &item->to;
+    PyObject *element;
     Outcome outcome = DONE(WRITE(to, "{\"L\":["));
-    to->size += 3 + PySequence_Fast_GET_SIZE(value);
+    to->size += 3;
     item->levels--;
-    for (Py_ssize_t i = 0; outcome == WRITTEN && i < PySequence_Fast_GET_SIZE(value); i++) {
-        PyObject *element = PySequence_Fast_GET_ITEM(value, i);
-        Py_INCREF(element); /* converters are called, which may do anything */
+    for (Py_ssize_t i = 0; outcome == WRITTEN && (element = element_at(value, i)) != NULL; i++) {
+        to->size++;
         outcome = i > 0 ? DONE(WRITE(to, ",")) : WRITTEN;
         outcome = outcome == WRITTEN ? write_value(item, member, element) : outcome;
         Py_DECREF(element);
@@ -422,11 +432,10 @@ write_members(Item *item, Type *member, PyObject *value)
     PyObject *name, *each;
     Py_ssize_t at = 0;
     Outcome outcome = DONE(WRITE(to, "{\"M\":{"));
-    to->size += 3 + PyDict_GET_SIZE(value);
+    to->size += 3;
     item->levels--;
-    while (outcome == WRITTEN && PyDict_Next(value, &at, &name, &each)) {
-        Py_INCREF(name);
-        Py_INCREF(each);
+    while (outcome == WRITTEN && next_member(value, &at, &name, &each)) {
+        to->size++;
         outcome = PyUnicode_CheckExact(name) ? write_name(item, name) : UNUSUAL;
         if (outcome == WRITTEN && write_value(item, member, each) != WRITTEN) {
             outcome = LEFT;
@@ -484,7 +493,7 @@ write_either(Item *item, Type *type, PyObject *value)
 static Outcome
 write_enum(Item *item, Type *type, PyObject *member)
 {
-    PyObject *value = PyObject_GetAttr(member, VALUE);
+    PyObject *value = PyObject_GetAttr(member, item->of->state->value);
     if (value == NULL) {
         return left();
     }
@@ -542,7 +551,7 @@ write_any(Item *item, Type *type, PyObject *value)
     if (PyDict_CheckExact(value)) {
         return write_members(item, type, value);
     }
-    return PyDateTime_CheckExact(value) ? write_instant(item, type, value) : UNUSUAL;
+    return Py_IS_TYPE(value, item->of->state->datetime) ? write_instant(item, type, value) : UNUSUAL;
 }
 
 #define AS_WRITER(name, tag, reader) \
@@ -625,11 +634,11 @@ write_parts(Item *item, Type *type, PyObject *values, Py_ssize_t each, PyObject 
     for (Py_ssize_t i = 0; i < type->parts_number; i++) {
         Part *part = &type->parts[i];
         Py_ssize_t length = item->to.length, size = item->to.size;
-        PyObject *value = PyDict_GetItemWithError(values, part->name);
-        if (value == NULL) {
-            return PyErr_Occurred() ? left() : LEFT;
+        PyObject *value;
+        int found = find_value(values, part->name, &value);
+        if (found <= 0) {
+            return found < 0 ? left() : LEFT;
         }
-        Py_INCREF(value);
         Outcome outcome = write_part(item, part, value, kept);
         Py_DECREF(value);
         if (outcome == ABSENT) {
@@ -656,23 +665,13 @@ encoder_new(PyTypeObject *python_type, PyObject *args, PyObject *Py_UNUSED(kwarg
                           &most_size, &most_levels, &longest_name)) {
         return NULL;
     }
-    if (PyDateTimeAPI == NULL) { /* the first encoder */
-        PyDateTime_IMPORT;
-        VALUE = PyUnicode_InternFromString("_value_");
-        INT = PyUnicode_InternFromString("int");
-        UTCOFFSET = PyUnicode_InternFromString("utcoffset");
-        if (PyDateTimeAPI == NULL || VALUE == NULL || INT == NULL || UTCOFFSET == NULL) {
-            return NULL;
-        }
-    }
     ItemEncoder *self = (ItemEncoder *)python_type->tp_alloc(python_type, 0);
     if (self == NULL) {
         return NULL;
     }
-    Py_INCREF(before);
-    self->before = before;
-    Py_INCREF(kept);
-    self->before_kept = kept;
+    self->state = state_of(python_type);
+    self->before = Py_NewRef(before);
+    self->before_kept = Py_NewRef(kept);
     self->before_size = before_size;
     self->most_size = most_size;
     self->most_levels = most_levels;
@@ -686,6 +685,7 @@ encoder_new(PyTypeObject *python_type, PyObject *args, PyObject *Py_UNUSED(kwarg
 static int
 encoder_traverse(ItemEncoder *self, visitproc visit, void *arg)
 {
+    Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->before_kept);
     return visit_type(&self->item, visit, arg);
 }
@@ -701,10 +701,12 @@ encoder_clear(ItemEncoder *self)
 static void
 encoder_dealloc(ItemEncoder *self)
 {
+    PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     encoder_clear(self);
     Py_XDECREF(self->before);
-    Py_TYPE(self)->tp_free((PyObject *)self);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
 }
 
 /* Write an item; return its JSON, NULL where it is left to others or an error is set. */
@@ -756,14 +758,19 @@ static PyMethodDef encoder_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyTypeObject ItemEncoderType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "dynamap_async.native._codec.ItemEncoder",
-    .tp_doc = "Encodes the items of one model to JSON.",
-    .tp_basicsize = sizeof(ItemEncoder),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_new = encoder_new,
-    .tp_dealloc = (destructor)encoder_dealloc,
-    .tp_traverse = (traverseproc)encoder_traverse,
-    .tp_clear = (inquiry)encoder_clear,
-    .tp_methods = encoder_methods,
+static PyType_Slot encoder_slots[] = {
+    {Py_tp_doc, "Encodes the items of one model to JSON."},
+    {Py_tp_new, encoder_new},
+    {Py_tp_dealloc, encoder_dealloc},
+    {Py_tp_traverse, encoder_traverse},
+    {Py_tp_clear, encoder_clear},
+    {Py_tp_methods, encoder_methods},
+    {0, NULL},
+};
+
+PyType_Spec item_encoder_spec = {
+    .name = "dynamap_async.native._codec.ItemEncoder",
+    .basicsize = sizeof(ItemEncoder),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = encoder_slots,
 };

@@ -1,11 +1,12 @@
 /* JsonItem: an item of an answer, as its JSON; it becomes a dict in wire form when somebody looks into it. */
 
+#include "owned.h"
 #include "parts.h"
 
 PyObject *
-json_item(PyObject *source, Text begin, Text end)
+json_item(State *state, PyObject *source, Text begin, Text end)
 {
-    JsonItem *item = PyObject_New(JsonItem, &JsonItemType);
+    JsonItem *item = PyObject_New(JsonItem, state->json_item);
     if (item == NULL) {
         return NULL;
     }
@@ -21,29 +22,59 @@ json_item(PyObject *source, Text begin, Text end)
 static void
 item_dealloc(JsonItem *self)
 {
+    PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(self->wire);
     Py_XDECREF(self->kept);
     Py_DECREF(self->source);
     PyObject_Free(self);
+    Py_DECREF(type);
 }
 
-/* Return the item in wire form, always the same dict; a borrowed reference. */
+void
+json_item_keep(JsonItem *item, PyObject *kept)
+{
+    PyObject *before;
+    Py_BEGIN_CRITICAL_SECTION(item);
+    before = item->kept;
+    item->kept = kept;
+    Py_END_CRITICAL_SECTION();
+    Py_XDECREF(before);
+}
+
+/* Return the dict that was made of the item; NULL, without an error, before. */
+static PyObject *
+made_wire(JsonItem *self)
+{
+    PyObject *wire;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    wire = Py_XNewRef(self->wire);
+    Py_END_CRITICAL_SECTION();
+    return wire;
+}
+
+/* Return the item in wire form, always the same dict. */
 static PyObject *
 wire_of(JsonItem *self)
 {
-    if (self->wire == NULL) {
-        Text at = self->begin;
-        self->wire = make_value(&at, self->end);
+    PyObject *wire = made_wire(self), *made;
+    Text at = self->begin;
+    if (wire != NULL || (made = make_value(&at, self->end)) == NULL) {
+        return wire;
     }
-    return self->wire;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    if (self->wire == NULL) { /* nobody was faster */
+        self->wire = Py_NewRef(made);
+    }
+    wire = Py_NewRef(self->wire);
+    Py_END_CRITICAL_SECTION();
+    Py_DECREF(made);
+    return wire;
 }
 
 static PyObject *
 item_wire(JsonItem *self, PyObject *Py_UNUSED(ignored))
 {
-    PyObject *wire = wire_of(self);
-    Py_XINCREF(wire);
-    return wire;
+    return wire_of(self);
 }
 
 #define MOST_NAMES 4
@@ -58,7 +89,9 @@ find(JsonItem *self, PyObject **names, Py_ssize_t number, Text *found)
 {
     Text wanted[MOST_NAMES], here, at = self->begin;
     Py_ssize_t lengths[MOST_NAMES];
-    if (self->wire != NULL) {
+    PyObject *wire = made_wire(self);
+    if (wire != NULL) {
+        Py_DECREF(wire);
         return 0;
     }
     for (Py_ssize_t i = 0; i < number; i++) {
@@ -95,9 +128,11 @@ found_value(JsonItem *self, PyObject *name, int is_found, Text found)
     if (is_found) {
         return found == NULL ? NULL : make_value(&found, self->end);
     }
-    PyObject *wire = wire_of(self);
-    PyObject *value = wire == NULL ? NULL : PyDict_GetItemWithError(wire, name);
-    Py_XINCREF(value);
+    PyObject *wire = wire_of(self), *value = NULL;
+    if (wire != NULL) {
+        find_value(wire, name, &value);
+        Py_DECREF(wire);
+    }
     return value;
 }
 
@@ -148,9 +183,7 @@ item_holds(JsonItem *self, PyObject *attributes)
         PyErr_SetString(PyExc_ValueError, "no key has so many attributes");
         return NULL;
     }
-    while (PyDict_Next(attributes, &at, &names[number], &expected[number])) {
-        Py_INCREF(names[number]); /* comparisons may do anything, to the dict too */
-        Py_INCREF(expected[number]);
+    while (number < MOST_NAMES && next_member(attributes, &at, &names[number], &expected[number])) {
         number++;
     }
     int is_found = find(self, names, number, found), equal = 1;
@@ -171,11 +204,11 @@ item_holds(JsonItem *self, PyObject *attributes)
 static PyObject *
 text_of(PyObject *value, PyObject *name)
 {
-    PyObject *text = value != NULL && PyDict_Check(value) ? PyDict_GetItemString(value, "S") : NULL;
-    if (text != NULL) {
-        Py_INCREF(text);
+    PyObject *text = NULL;
+    if (value != NULL && PyDict_Check(value)) {
+        find_text(value, "S", &text);
     }
-    else if (!PyErr_Occurred()) {
+    if (text == NULL && !PyErr_Occurred()) {
         PyErr_SetObject(PyExc_KeyError, name);
     }
     Py_XDECREF(value);
@@ -218,7 +251,9 @@ static Py_ssize_t
 item_length(JsonItem *self)
 {
     PyObject *wire = wire_of(self);
-    return wire == NULL ? -1 : PyDict_GET_SIZE(wire);
+    Py_ssize_t length = wire == NULL ? -1 : PyDict_GET_SIZE(wire);
+    Py_XDECREF(wire);
+    return length;
 }
 
 static int
@@ -231,7 +266,9 @@ static PyObject *
 item_iter(JsonItem *self)
 {
     PyObject *wire = wire_of(self);
-    return wire == NULL ? NULL : PyObject_GetIter(wire);
+    PyObject *iterator = wire == NULL ? NULL : PyObject_GetIter(wire);
+    Py_XDECREF(wire);
+    return iterator;
 }
 
 /* Return what a method of the dict returns. */
@@ -239,7 +276,9 @@ static PyObject *
 of_dict(JsonItem *self, const char *method)
 {
     PyObject *wire = wire_of(self);
-    return wire == NULL ? NULL : PyObject_CallMethod(wire, method, NULL);
+    PyObject *result = wire == NULL ? NULL : PyObject_CallMethod(wire, method, NULL);
+    Py_XDECREF(wire);
+    return result;
 }
 
 static PyObject *
@@ -264,15 +303,20 @@ static PyObject *
 item_repr(JsonItem *self)
 {
     PyObject *wire = wire_of(self);
-    return wire == NULL ? NULL : PyObject_Repr(wire);
+    PyObject *shown = wire == NULL ? NULL : PyObject_Repr(wire);
+    Py_XDECREF(wire);
+    return shown;
 }
 
 static PyObject *
 item_richcompare(PyObject *self, PyObject *other, int how)
 {
     PyObject *mine = wire_of((JsonItem *)self);
-    PyObject *theirs = Py_TYPE(other) == &JsonItemType ? wire_of((JsonItem *)other) : other;
-    return mine == NULL || theirs == NULL ? NULL : PyObject_RichCompare(mine, theirs, how);
+    PyObject *theirs = Py_IS_TYPE(other, Py_TYPE(self)) ? wire_of((JsonItem *)other) : Py_NewRef(other);
+    PyObject *result = mine == NULL || theirs == NULL ? NULL : PyObject_RichCompare(mine, theirs, how);
+    Py_XDECREF(mine);
+    Py_XDECREF(theirs);
+    return result;
 }
 
 /* Copies, and what is pickled, are plain dicts. */
@@ -280,7 +324,7 @@ static PyObject *
 item_reduce(JsonItem *self, PyObject *Py_UNUSED(ignored))
 {
     PyObject *wire = wire_of(self);
-    return wire == NULL ? NULL : Py_BuildValue("O(O)", (PyObject *)&PyDict_Type, wire);
+    return wire == NULL ? NULL : Py_BuildValue("O(N)", (PyObject *)&PyDict_Type, wire);
 }
 
 static PyObject *
@@ -298,8 +342,10 @@ item_json_bytes(JsonItem *self, void *Py_UNUSED(closure))
 static PyObject *
 item_kept(JsonItem *self, void *Py_UNUSED(closure))
 {
-    PyObject *kept = self->kept == NULL ? Py_None : self->kept;
-    Py_INCREF(kept);
+    PyObject *kept;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    kept = Py_NewRef(self->kept == NULL ? Py_None : self->kept);
+    Py_END_CRITICAL_SECTION();
     return kept;
 }
 
@@ -323,32 +369,25 @@ static PyGetSetDef item_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMappingMethods item_as_mapping = {
-    .mp_length = (lenfunc)item_length,
-    .mp_subscript = (binaryfunc)item_subscript,
+static PyType_Slot item_slots[] = {
+    {Py_tp_doc, "An item of an answer, as its JSON; it becomes a dict in wire form when somebody looks into it."},
+    {Py_tp_dealloc, item_dealloc},
+    {Py_tp_repr, item_repr},
+    {Py_tp_hash, PyObject_HashNotImplemented},
+    {Py_tp_richcompare, item_richcompare},
+    {Py_tp_iter, item_iter},
+    {Py_tp_methods, item_methods},
+    {Py_tp_getset, item_getset},
+    {Py_mp_length, item_length},
+    {Py_mp_subscript, item_subscript},
+    {Py_sq_contains, item_contains},
+    {Py_nb_bool, item_bool},
+    {0, NULL},
 };
 
-static PySequenceMethods item_as_sequence = {
-    .sq_contains = item_contains,
-};
-
-static PyNumberMethods item_as_number = {
-    .nb_bool = item_bool,
-};
-
-PyTypeObject JsonItemType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "dynamap_async.native._codec.JsonItem",
-    .tp_doc = "An item of an answer, as its JSON; it becomes a dict in wire form when somebody looks into it.",
-    .tp_basicsize = sizeof(JsonItem),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_MAPPING,
-    .tp_dealloc = (destructor)item_dealloc,
-    .tp_repr = (reprfunc)item_repr,
-    .tp_hash = PyObject_HashNotImplemented,
-    .tp_richcompare = item_richcompare,
-    .tp_iter = (getiterfunc)item_iter,
-    .tp_methods = item_methods,
-    .tp_getset = item_getset,
-    .tp_as_mapping = &item_as_mapping,
-    .tp_as_sequence = &item_as_sequence,
-    .tp_as_number = &item_as_number,
+PyType_Spec json_item_spec = {
+    .name = "dynamap_async.native._codec.JsonItem",
+    .basicsize = sizeof(JsonItem),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_MAPPING,
+    .slots = item_slots,
 };

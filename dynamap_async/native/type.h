@@ -33,6 +33,29 @@
 typedef enum { KINDS(AS_CONSTANT) } Kind;
 #undef AS_CONSTANT
 
+/* A guess that threads share without a lock: a wrong one costs a search. */
+typedef Py_ssize_t Place;
+
+static inline Py_ssize_t
+guessed(const Place *place)
+{
+#ifdef Py_GIL_DISABLED
+    return _Py_atomic_load_ssize_relaxed(place);
+#else
+    return *place;
+#endif
+}
+
+static inline void
+guess(Place *place, Py_ssize_t value)
+{
+#ifdef Py_GIL_DISABLED
+    _Py_atomic_store_ssize_relaxed(place, value);
+#else
+    *place = value;
+#endif
+}
+
 typedef struct Part Part;
 
 typedef struct {
@@ -40,6 +63,7 @@ typedef struct {
     PyObject *make;
 } Absent;
 
+/* Types and their parts never change, but for these guesses; no lock is needed to read them. */
 typedef struct Type {
     Kind kind;
     PyObject *of;     /* the type that values are of exactly which are encoded here: None for none; NULL for any type */
@@ -56,7 +80,7 @@ typedef struct Type {
     Absent *absent;        /* parts without a default, and what makes the value of those that are not stored */
     int drops;             /* whether stored members are left out that are no parts */
     int keeps;             /* whether any of the parts is kept */
-    Py_ssize_t first;      /* which part came first, when that was decoded last */
+    Place first;           /* which part came first, when that was decoded last */
 } Type;
 
 struct Part {
@@ -70,7 +94,7 @@ struct Part {
     PyObject *none;      /* the attribute value of None then; NULL where it is left out */
     PyObject *of_null;   /* makes the value of a stored NULL that the type does not know; NULL for none */
     int kept;            /* encoded: whether it is given in wire form too. Decoded: whether its JSON is kept */
-    Py_ssize_t follower; /* which part came after this one, when that was decoded last */
+    Place follower;      /* which part came after this one, when that was decoded last */
 };
 
 /* Take (kind, type of Python or None, what encodes, what decodes, what makes values or None, the only texts or None,

@@ -48,7 +48,7 @@ GLOBAL = Structure(
         "WarmThroughput": WARM,
     }
 )
-_LOCAL = Structure({"IndexName!": INDEX_NAME, "KeySchema!": listing(_KEY_ELEMENT, 1, 2), "Projection!": PROJECTION})
+LOCAL = Structure({"IndexName!": INDEX_NAME, "KeySchema!": listing(_KEY_ELEMENT, 1, 2), "Projection!": PROJECTION})
 BILLING = choice("PROVISIONED", "PAY_PER_REQUEST")
 _VIEWS = choice("NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY")
 STREAM = Structure({"StreamEnabled!": flag, "StreamViewType": _VIEWS})
@@ -76,7 +76,7 @@ CREATE_TABLE = Structure(
         "TableName": text(3, 255, NAME),
         "AttributeDefinitions!": DEFINITIONS,
         "KeySchema!": _key_schema,
-        "LocalSecondaryIndexes": listing(_LOCAL, 1),
+        "LocalSecondaryIndexes": listing(LOCAL, 1),
         "GlobalSecondaryIndexes": listing(GLOBAL, 1),
         "VectorIndexes": listing(VECTOR_INDEX),
         "BillingMode": BILLING,

@@ -9,13 +9,26 @@ from uuid import uuid4
 
 from dynamap_async.limits import RECOVERY_DAYS, TAGS_PER_TABLE
 from dynamap_async.simulated import wire
-from dynamap_async.simulated.constraints import Structure, anything, choice, flag, listing, number, text
-from dynamap_async.simulated.control import description, fill_settings, index_requests, new_table
+from dynamap_async.simulated.constraints import Check, Structure, anything, choice, flag, listing, number, text
+from dynamap_async.simulated.control import (
+    BILLING,
+    ENCRYPTION,
+    GLOBAL,
+    LOCAL,
+    ON_DEMAND,
+    UNITS,
+    description,
+    fill_settings,
+    index_requests,
+    new_table,
+    refuse_units,
+)
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
 from dynamap_async.simulated.expiry import NEVER
 from dynamap_async.simulated.service import ACCOUNT
 from dynamap_async.simulated.shapes import INDEX_NAME, NAME, TABLE_NAME
 from dynamap_async.simulated.store import Table
+from dynamap_async.simulated.vector_search import VECTOR_INDEX
 
 if TYPE_CHECKING:
     from dynamap_async.simulated.service import Service
@@ -23,6 +36,8 @@ if TYPE_CHECKING:
 _TABLE = {"TableName!": TABLE_NAME}
 _ARN = text(1, 1283)
 _BACKUP_ARN = text(37, 1024)
+_OF_INDEXES = ("IndexName", "KeySchema", "Projection", "ProvisionedThroughput", "OnDemandThroughput")
+"""What a backup tells of the indexes of its table."""
 _HOUR_SECONDS = 3600
 _DAY_SECONDS = 86_400
 _RECOVERY_LAG_SECONDS = 300
@@ -68,14 +83,19 @@ LIST_BACKUPS = Structure(
         "BackupType": choice("USER", "SYSTEM", "AWS_BACKUP", "ALL"),
     }
 )
-_OVERRIDES = {
-    "BillingModeOverride": choice("PROVISIONED", "PAY_PER_REQUEST"),
-    "GlobalSecondaryIndexOverride": anything,
-    "LocalSecondaryIndexOverride": anything,
-    "VectorIndexOverride": anything,
-    "ProvisionedThroughputOverride": anything,
-    "OnDemandThroughputOverride": anything,
-    "SSESpecificationOverride": anything,
+_INDEX_OVERRIDES = {
+    "LocalSecondaryIndexes": "LocalSecondaryIndexOverride",
+    "GlobalSecondaryIndexes": "GlobalSecondaryIndexOverride",
+    "VectorIndexes": "VectorIndexOverride",
+}
+_OVERRIDES: dict[str, Check] = {
+    "BillingModeOverride": BILLING,
+    "GlobalSecondaryIndexOverride": listing(GLOBAL),
+    "LocalSecondaryIndexOverride": listing(LOCAL),
+    "VectorIndexOverride": listing(VECTOR_INDEX),
+    "ProvisionedThroughputOverride": UNITS,
+    "OnDemandThroughputOverride": ON_DEMAND,
+    "SSESpecificationOverride": ENCRYPTION,
 }
 RESTORE_TABLE_FROM_BACKUP = Structure(
     {
@@ -341,7 +361,16 @@ def _backup_description(service: Service, arn: str) -> dict[str, Any]:
         "ItemCount": table["ItemCount"],
         "BillingMode": table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED"),
     }
-    return {"BackupDetails": _details(service, backup), "SourceTableDetails": source}
+    features = {
+        kind: [{member: each[member] for member in _OF_INDEXES if member in each} for each in table[kind]]
+        for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes")
+        if kind in table
+    }
+    return {
+        "BackupDetails": _details(service, backup),
+        "SourceTableDetails": source,
+        "SourceTableFeatureDetails": features,
+    }
 
 
 def describe_backup(service: Service, body: dict[str, Any]) -> dict[str, Any]:
@@ -385,6 +414,34 @@ def _refuse_taken(service: Service, name: str) -> None:
         raise Refused("TableAlreadyExistsException", f"Table already exists: {name}")
 
 
+def _override(settings: dict[str, Any], body: dict[str, Any]) -> None:
+    """Change what a restored table is made of to what a request says.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableFromBackup.html
+
+    Raises:
+        Refused: an index is none of the source, or the units do not fit the billing mode.
+    """
+    mode = body.get("BillingModeOverride") or settings["BillingMode"]
+    if mode != settings["BillingMode"]:
+        unfit = "ProvisionedThroughput" if mode == "PAY_PER_REQUEST" else "OnDemandThroughput"
+        for part in (settings, *(settings.get("GlobalSecondaryIndexes") or ())):
+            part.pop(unfit, None)
+        settings["BillingMode"] = mode
+    for member, override in _INDEX_OVERRIDES.items():
+        if body.get(override) is not None:
+            there = {each["IndexName"]: each for each in settings.get(member) or ()}
+            for each in body[override]:
+                one = there.get(each["IndexName"])
+                if one is None or any(one[part] != each.get(part, one[part]) for part in ("KeySchema", "Projection")):
+                    raise invalid_value(f"{override}: the index {each['IndexName']} is not one of the source table")
+            settings[member] = [{**there[each["IndexName"]], **each} for each in body[override]]
+    for member in ("ProvisionedThroughput", "OnDemandThroughput", "SSESpecification"):
+        if body.get(f"{member}Override") is not None:
+            settings[member] = body[f"{member}Override"]
+    refuse_units(settings, mode, settings.get("GlobalSecondaryIndexes") or ())
+
+
 def _restore(
     service: Service, body: dict[str, Any], copy: tuple[dict[str, Any], list[bytes]], summary: dict[str, Any]
 ) -> dict[str, Any]:
@@ -392,17 +449,7 @@ def _restore(
     name = body["TargetTableName"]
     _refuse_taken(service, name)
     settings["TableName"] = name
-    for member, override in (
-        ("BillingMode", "BillingModeOverride"),
-        ("GlobalSecondaryIndexes", "GlobalSecondaryIndexOverride"),
-        ("LocalSecondaryIndexes", "LocalSecondaryIndexOverride"),
-        ("VectorIndexes", "VectorIndexOverride"),
-        ("ProvisionedThroughput", "ProvisionedThroughputOverride"),
-        ("OnDemandThroughput", "OnDemandThroughputOverride"),
-        ("SSESpecification", "SSESpecificationOverride"),
-    ):
-        if body.get(override) is not None:
-            settings[member] = body[override]
+    _override(settings, body)
     kept = {each["AttributeName"] for each in settings["KeySchema"]}
     for each in (*(settings.get("LocalSecondaryIndexes") or ()), *(settings.get("GlobalSecondaryIndexes") or ())):
         kept |= {part["AttributeName"] for part in each["KeySchema"]}

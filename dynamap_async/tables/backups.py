@@ -6,7 +6,7 @@ call: the new table itself tells what it is made from.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -28,7 +28,7 @@ from dynamap_async.executor import Executor, gather_all
 from dynamap_async.models import KeyValue, Model, Table
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
-from dynamap_async.schema import TableSchema
+from dynamap_async.schema import Encryption, OnDemand, TableSchema, Throughput
 from dynamap_async.stored import StoredPages, TableScan, whole_item
 from dynamap_async.tables.applying import Applying, check_nothing
 from dynamap_async.tables.asked_settings import full_description
@@ -36,9 +36,11 @@ from dynamap_async.tables.comparison import plan_of
 from dynamap_async.tables.declared import merged_tables
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.requests import TableDescription, table_request
+from dynamap_async.tables.restore_overrides import RestoreOverrides
 from dynamap_async.tables.setting_steps import asked_settings
 from dynamap_async.tables.table_plan import StepKind, TablePlan, TableStep
 from dynamap_async.transport import UNREADABLE, damaged
+from dynamap_async.wire import Body
 
 _LEFT_OFF: Final[frozenset[StepKind]] = frozenset(
     (
@@ -237,6 +239,9 @@ class Backups:
         to: str,
         at: datetime | None = None,
         backup: Backup | None = None,
+        billing: OnDemand | Throughput | None = None,
+        without_indexes: Collection[str] = (),
+        encryption: Encryption | None = None,
         count: bool = False,
         timeout_seconds: float = 86_400.0,
         period: KeyValue | None = None,
@@ -252,12 +257,16 @@ class Backups:
             to: the name of the new table, before the session's prefix.
             at: the moment whose items it gets, with a time zone; None for the latest that there is.
             backup: the backup whose items it gets, instead of those of a moment.
+            billing: how it is paid for; None for as its source. Provisioned, global indexes have the units that the
+                model declares, or else these.
+            without_indexes: the names of indexes that it does not get, which makes the restore faster and cheaper.
+            encryption: the key that it is encrypted with; None for as its source.
             count: whether the items of both tables are counted, which reads both.
             timeout_seconds: how long to wait. A restore takes minutes to hours; DynamoDB goes on after a timeout.
             period: as for ``create``.
 
         Raises:
-            OperationError: ``at`` has no time zone, or is given beside a backup.
+            OperationError: ``at`` has no time zone, or is given beside a backup; or the source has no such index.
             ResourceInUseError: a table of the new name exists, and was not restored from the same; or it was restored
                 to the end before, and neither ``at`` nor ``backup`` says that this state is meant; or the backup is
                 still being made.
@@ -266,16 +275,20 @@ class Backups:
             RequestRejectedError: it cannot be restored as it was at that moment; a note says from when to when it can.
             TableWaitTimeoutError: it was not ready in time.
 
-        Cost: one request, DescribeTable until it is done, and one request for each setting; no capacity units, but with
-            ``count`` half a read unit for each 4 KB of both tables. A restore is paid for by the size of the table.
+        Cost: one request, two with ``billing`` or ``without_indexes``, DescribeTable until it is done, and one
+            request for each setting; no capacity units, but with ``count`` half a read unit for each 4 KB of both
+            tables. A restore is paid for by the size of the table.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableToPointInTime.html
         """
         if at is not None and (backup is not None or at.tzinfo is None):
             wrong = "and backup are given; give one of them" if backup is not None else "has no time zone; give it one"
             raise OperationError(f"at={at!r} {wrong}")
+        overrides = RestoreOverrides(billing=billing, without_indexes=without_indexes, encryption=encryption)
         source = self._schema(model, period)
         target = source.named(self._names.full(to))
-        taken = await self._begin(source.name, target.name, at, backup, timeout_seconds)
+        indexes: Body = await self._described(source.name, backup) if overrides.needs_source else {}
+        members = overrides.to_wire(source, indexes)
+        taken = await self._begin(source.name, target.name, at, backup, members, timeout_seconds)
         await self._descriptions.until_active(target.name, timeout_seconds)
         moment = _restored_at(await self._restore_summary(target.name))
         steps = await self._complete(target, timeout_seconds)
@@ -289,15 +302,24 @@ class Backups:
         )
 
     async def _begin(
-        self, source: str, target: str, at: datetime | None, backup: Backup | None, timeout_seconds: float
+        self,
+        source: str,
+        target: str,
+        at: datetime | None,
+        backup: Backup | None,
+        members: Body,
+        timeout_seconds: float,
     ) -> ResourceInUseError | None:
         """Send the request to restore, unless the table that it makes exists.
+
+        Args:
+            members: what the request says besides.
 
         Returns:
             The refusal, where an earlier call for the latest state has made the table; None for any other.
         """
         operation = "RestoreTableToPointInTime" if backup is None else "RestoreTableFromBackup"
-        body: dict[str, Any] = {"TargetTableName": target}
+        body: dict[str, Any] = {"TargetTableName": target, **members}
         if backup is not None:
             body["BackupArn"] = backup.arn
         else:
@@ -323,6 +345,20 @@ class Backups:
             if error.outcome is not Outcome.UNKNOWN:
                 raise
         return None
+
+    async def _described(self, source: str, backup: Backup | None) -> Body:
+        """Return what DynamoDB says of the indexes that a restored table gets."""
+        if backup is None:
+            request = table_request("DescribeTable", source)
+        else:
+            body = {"BackupArn": backup.arn}
+            request = Request(operation="DescribeBackup", body=body, table=backup.table)
+        answer = await self._executor.send(request)
+        with _readable(request):
+            described: Body = (
+                answer["Table"] if backup is None else answer["BackupDescription"]["SourceTableFeatureDetails"]
+            )
+            return described
 
     async def _note_window(self, error: RequestRejectedError, source: str) -> None:
         """Add to an error about the moment from when to when a table can be restored, if DynamoDB tells."""

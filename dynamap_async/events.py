@@ -287,6 +287,56 @@ class ChangesLost(StreamEvent):
     """When that one was made, in epoch seconds."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseEvent(StreamEvent):
+    """What ``LeaseTaken`` and ``LeaseLost`` have in common."""
+
+    group: str
+    """The name of the group of workers."""
+    owner: str
+    """The name of this worker, as others see it."""
+    fence: int
+    """The number of this taking: higher than those of all before it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseTaken(LeaseEvent):
+    """This worker of a group has a shard from now on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseLost(LeaseEvent):
+    """This worker did not renew a shard in time. What it does with it is cancelled; another one may have it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandlerCalled(StreamEvent):
+    """A consumer's function is called. Told in the task that calls it, so that a span can be current in it."""
+
+    call_id: int
+    """The number of the call."""
+    group: str
+    """The name of the group of workers."""
+    sequence_number: str
+    """The first change that it gets."""
+    changes: int
+    """How many changes it gets."""
+    attempt: int
+    """Which attempt it is, from 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandlerEnded(Event):
+    """A consumer's function has returned or raised. Each ``HandlerCalled`` has one, told in the same task."""
+
+    call_id: int
+    """The number of the call."""
+    duration_seconds: float
+    """How long it took."""
+    error: type[BaseException] | None = None
+    """The class of what it raised; CancelledError where it was cancelled."""
+
+
 class Observer(Protocol):
     """What ``Session(observer=...)`` takes: a function, or an object that can be called, with one argument."""
 

@@ -27,6 +27,7 @@ DynamapError
 ├── LeaseTakenError                 another process does what one at a time may do
 ├── LeaseLostError                  this process is no longer the one that may
 ├── ChangesLostError                changes of a stream were trimmed away before they were read
+├── ChangeFailedError               a consumer's function failed on a change
 ├── MigrationFailedError            a migration raised
 ├── AfterWriteError                 a hook failed after its item was written
 ├── ItemNotFoundError               a call that promises an item found none
@@ -106,6 +107,7 @@ from dynamap_async.errors.service import (
     VersionConflictError,
 )
 from dynamap_async.errors.streams import (
+    ChangeFailedError,
     ChangesLostError,
 )
 from dynamap_async.errors.tables import (
@@ -152,6 +154,7 @@ __all__ = [
     "BatchError",
     "CancellationReason",
     "CapacityBudgetExceededError",
+    "ChangeFailedError",
     "ChangesLostError",
     "ConditionalCheckFailedError",
     "ConfigurationError",

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from dynamap_async.errors.root import DynamapError
+
+
+class ChangeFailedError(DynamapError):
+    """A consumer's function failed on a change as often as it may; the cause is what it raised last."""
+
+    def __init__(self, message: str, *, change: Any) -> None:
+        super().__init__(message)
+        self.change = change
+        """The change, an ``ItemChange``."""
 
 
 class ChangesLostError(DynamapError):

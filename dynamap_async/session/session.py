@@ -51,12 +51,14 @@ if TYPE_CHECKING:
     from dynamap_async.session.bound_statement import BoundStatement
     from dynamap_async.session.bound_writes import BoundUpdate
     from dynamap_async.session.bulk import Answers, Batch, ManyItems, Progress
+    from dynamap_async.session.consumers import ConsumerOptions
     from dynamap_async.session.loader import Loader
     from dynamap_async.session.scope import Allowance, Scope
     from dynamap_async.session.transaction import Transaction
     from dynamap_async.session.upgrade_pass import UpgradePass
     from dynamap_async.session.write_back import WriteBack
     from dynamap_async.session.writes import Fence
+    from dynamap_async.streams.consumer import Consumer
     from dynamap_async.tables import Tables
     from dynamap_async.transport import AioClient, AioConfig, AioSession
 
@@ -1237,6 +1239,53 @@ class Session(EnteredByAsyncWith):
 
         settings: dict[str, Any] = {"index": index, "descending": descending, "limit": limit}
         return loader_of(self._runner, model, by, where=where, **settings, consistent_read=consistent_read)
+
+    @overload
+    def consumer(self, a: type[MA], /, *, group: str, **options: Unpack[ConsumerOptions]) -> Consumer[MA]: ...
+    @overload
+    def consumer(
+        self, a: type[MA], b: type[MB], /, *, group: str, **options: Unpack[ConsumerOptions]
+    ) -> Consumer[MA | MB]: ...
+    @overload
+    def consumer(
+        self, a: type[MA], b: type[MB], c: type[MC], /, *, group: str, **options: Unpack[ConsumerOptions]
+    ) -> Consumer[MA | MB | MC]: ...
+    @overload
+    def consumer(
+        self, a: type[Model] | Table, /, *more: type[Model], group: str, **options: Unpack[ConsumerOptions]
+    ) -> Consumer[Any]: ...
+    def consumer(
+        self, /, *models: type[Model] | Table, group: str, **options: Unpack[ConsumerOptions]
+    ) -> Consumer[Any]:
+        """Return a worker that handles the changes of a table, together with the other workers of its group.
+
+        Each change is handled at least once, those of one item in order. Nothing is sent before ``run``. Who has which
+        shard, and how far it was handled, is kept in the library's own table, which is made if it is missing.
+
+        Args:
+            models: the model whose changes are wanted, or models that share a table, or that table. The table needs a
+                stream: ``settings=TableSettings(stream="new-and-old")``.
+            group: the name of the work, the same for all of its workers. Each group gets every change.
+            options: where it begins, what becomes of failures, and how long a worker may be silent; see
+                ``ConsumerOptions``.
+
+        Raises:
+            OperationError: the models are of several tables, or an option is none.
+
+        Cost:
+            None by itself; see ``Consumer.run``.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
+        """
+        from dynamap_async.session.consumers import consumer_of
+
+        return consumer_of(self._runner, models, self._close_timeout_seconds, self._own_table, group, options)
+
+    async def _own_table(self) -> None:
+        from dynamap_async.streams.checkpoints import ShardRecord
+
+        await self.tables.ensure(ShardRecord)
 
     def transaction(self, *, client_request_token: str | None = None) -> Transaction:
         """Return a transaction, to be used as ``async with session.transaction() as tx``. See ``Transaction``.

@@ -15,18 +15,28 @@ if TYPE_CHECKING:
         batch_item_failures,
         decode_changes,
     )
+    from dynamap_async.streams.checkpoints import Checkpoints, MemoryCheckpoints, ShardRecord
+    from dynamap_async.streams.consumer import Consumer, ConsumerStatistics, ShardStatistics
     from dynamap_async.streams.reading import OnGap, ShardPage, ShardReader
     from dynamap_async.streams.requests import StreamDescription, StreamName, StreamRequests
     from dynamap_async.streams.room import Room
+    from dynamap_async.streams.work import ChangeList
 
 __all__ = [
     "BatchItemFailures",
     "ChangeDecoder",
+    "ChangeList",
+    "Checkpoints",
+    "Consumer",
+    "ConsumerStatistics",
     "ItemChange",
+    "MemoryCheckpoints",
     "OnGap",
     "Room",
     "ShardPage",
     "ShardReader",
+    "ShardRecord",
+    "ShardStatistics",
     "StreamDescription",
     "StreamName",
     "StreamRequests",
@@ -37,9 +47,12 @@ __all__ = [
 
 _HOMES: Final = {
     "changes": "BatchItemFailures ChangeDecoder ItemChange UnknownKinds batch_item_failures decode_changes",
+    "checkpoints": "Checkpoints MemoryCheckpoints ShardRecord",
+    "consumer": "Consumer ConsumerStatistics ShardStatistics",
     "reading": "OnGap ShardPage ShardReader",
     "requests": "StreamDescription StreamName StreamRequests",
     "room": "Room",
+    "work": "ChangeList",
 }
 """Module -> the names that are imported from it when they are used first."""
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 
-class Claim(NamedTuple):
+class ShardClaim(NamedTuple):
     """The lease of a shard that may be read, as a worker sees it."""
 
     owner: str | None = None
@@ -39,7 +39,7 @@ def fair_share(shards: int, workers: int) -> int:
     return -(-shards // workers)
 
 
-def next_moves(me: str, claims: Mapping[str, Claim]) -> Moves:
+def next_moves(me: str, claims: Mapping[str, ShardClaim]) -> Moves:
     """Return what a worker does next.
 
     It takes what nobody has before it asks for anything, and it asks for one shard at a time, from who has most.

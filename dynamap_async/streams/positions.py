@@ -109,3 +109,13 @@ class Handled:
         self.position = Position("after", last[0], last[1])
         self.count += passed
         return True
+
+    def drop(self, number: int) -> None:
+        """Forget a change and all behind it: they are not handled here.
+
+        Args:
+            number: the sequence number of the first one.
+        """
+        under_way = self._under_way
+        while under_way and under_way[-1][0] >= number:
+            self._done.discard(under_way.pop()[0])

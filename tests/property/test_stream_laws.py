@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamap_async.streams.balance import Claim, fair_share, next_moves
+from dynamap_async.streams.balance import ShardClaim, fair_share, next_moves
 from dynamap_async.streams.positions import Handled, Position
 from dynamap_async.streams.shards import ShardGraph, StreamShard
 
@@ -163,22 +163,22 @@ class Group:
         self.chance = chance
         self.workers = [f"worker-{number}" for number in range(chance.randint(1, 8))]
         owners = [None, *self.workers, "gone"]
-        self.claims = {f"shard-{number}": Claim(chance.choice(owners)) for number in range(chance.randint(1, 20))}
+        self.claims = {f"shard-{number}": ShardClaim(chance.choice(owners)) for number in range(chance.randint(1, 20))}
         self.asked = 0
         # Those who are gone are known to be by now.
         self.claims = {
-            shard: Claim(None if claim.owner == "gone" else claim.owner) for shard, claim in self.claims.items()
+            shard: ShardClaim(None if claim.owner == "gone" else claim.owner) for shard, claim in self.claims.items()
         }
 
     def look(self, me):
         """Let one worker look, and give away what others have asked it for; return whether anything has happened."""
         given = [shard for shard, claim in self.claims.items() if claim.owner == me and claim.asker is not None]
         for shard in given:
-            self.claims[shard] = Claim(None, self.claims[shard].asker)
+            self.claims[shard] = ShardClaim(None, self.claims[shard].asker)
         moves = next_moves(me, self.claims)
         for shard in moves.take:
             assert self.claims[shard].owner is None
-            self.claims[shard] = Claim(me)
+            self.claims[shard] = ShardClaim(me)
         if moves.ask is not None:
             self.asked += 1
             assert self.claims[moves.ask].owner not in (None, me)
@@ -191,8 +191,13 @@ class Group:
         for _ in range(len(self.claims) * len(self.workers) * 4 + 10):
             self.chance.shuffle(self.workers)
             acted = [self.look(me) for me in self.workers]
-            if not any(acted):
+            if any(acted):
+                continue
+            # A shard that was given to a worker which does not want it any more is anybody's after a while.
+            left = [shard for shard, claim in self.claims.items() if claim.owner is None and claim.asker is not None]
+            if not left:
                 return
+            self.claims.update((shard, ShardClaim()) for shard in left)
         raise AssertionError(f"they do not come to rest: {self.claims}")
 
 

@@ -25,6 +25,8 @@ from typing import (
     TypedDict,
     TypeVar,
     Unpack,
+    get_args,
+    get_origin,
     overload,
 )
 from uuid import UUID
@@ -209,19 +211,50 @@ _VALUES: Final = (FieldInfo, date, time, timedelta, Decimal, UUID)
 
 
 def _type(given: Any) -> Any:
-    """Return the type of a marker, checked not to be a value.
+    """Return the type of a marker, checked not to be a value, nor to be made of one.
 
     Raises:
         ModelDefinitionError: it is one, as in ``date: Attr[date] = attr(...)``, where the name means the default.
     """
-    if isinstance(given, _VALUES):
-        model = sys._getframe(2).f_code.co_name  # noqa: SLF001 - of the class body, which is no class yet
-        raise ModelDefinitionError(
-            f"{model}: a field with a default has the name of its type, so that inside the class this name is the "
-            "default; import the type under another name, such as import datetime as dt, and write Attr[dt.date]",
-            model=model,
-        )
+    if _is_value(given):
+        raise _named_as_its_type(sys._getframe(2).f_code.co_name)  # noqa: SLF001 - of the class body
     return given
+
+
+def _is_value(given: Any) -> bool:
+    return isinstance(given, _VALUES) or (
+        get_origin(given) not in (None, Annotated, Literal) and any(map(_is_value, get_args(given)))
+    )
+
+
+def _named_as_its_type(model: str) -> ModelDefinitionError:
+    """Return the error of a field with the name of its type, in the body of a class that does not exist yet."""
+    return ModelDefinitionError(
+        f"{model}: a field with a default has the name of its type, so that inside the class this name is the "
+        "default; import the type under another name, such as import datetime as dt, and write Attr[dt.date]",
+        model=model,
+    )
+
+
+def _in_union(_: Any, __: Any) -> Any:
+    """Refuse a field as a member of a union: in ``date: Attr[date | None] = attr(...)`` the name means the field."""
+    raise _named_as_its_type(sys._getframe(1).f_code.co_name)  # noqa: SLF001 - of the class body
+
+
+# Only while the body of a class runs: Pydantic, which has a slower way for subclasses, is given its own class.
+_InBody: Final[Any] = type(
+    FieldInfo.__name__, (FieldInfo,), {"__slots__": (), "__or__": _in_union, "__ror__": _in_union}
+)
+
+
+def as_pydantic_knows(field: Any) -> None:
+    """Make a field that ``attr`` or ``template`` described in the body of a class one of Pydantic's own class.
+
+    Args:
+        field: a value of the body; others stay as they are.
+    """
+    if type(field) is _InBody:
+        field.__class__ = FieldInfo
 
 
 class BareMarkerError(TypeError):
@@ -362,6 +395,7 @@ def attr(  # noqa: PLR0913 - each setting is a keyword of its own
     if assigned.arguments:
         field.metadata.append(assigned)
     field.metadata.extend(given_shards(shards))
+    field.__class__ = _InBody
     return field
 
 
@@ -413,6 +447,7 @@ def template(
     field.metadata.extend(given_shards(shards))
     if exclude:
         field.metadata.append(WithJsonSchema(None))  # ``exclude`` only keeps it out of schemas of what is given out
+    field.__class__ = _InBody
     return field
 
 

@@ -21,7 +21,7 @@ from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.instances import keep_hash
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys.computed import Computed, ThreadDepth, complete, install, validator_of
-from dynamap_async.models.markers import BareMarkerError, attr, declared_template, template
+from dynamap_async.models.markers import BareMarkerError, as_pydantic_knows, attr, declared_template, template
 from dynamap_async.models.same_table import warn_of_same_table
 from dynamap_async.models.settings import (
     INDEXES,
@@ -200,6 +200,8 @@ class ModelMeta(PydanticMeta):
         if not isinstance(given.get("table"), Table):
             check_table(name, given.get("table"), abstract=given.get("abstract", False))
         given["distinct_from"] = checked_distinct(name, given.get("distinct_from", ()))
+        for value in namespace.values():
+            as_pydantic_knows(value)
         beside = (IndexDeclaration, Unique)
         declared = {key: namespace.pop(key) for key in list(namespace) if isinstance(namespace[key], beside)}
         check_names(name, bases, namespace, declared)

@@ -1,6 +1,7 @@
 """A wrong definition is refused when the class is made, with the model, the field and the remedy."""
 
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass
 from datetime import date, datetime
@@ -9,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, Union
 
 import pytest
 from pydantic import AnyUrl, Field, NaiveDatetime
+from pydantic.fields import FieldInfo
 
 from dynamap_async import (
     KEYS_ONLY,
@@ -24,6 +26,7 @@ from dynamap_async import (
     Version,
     attr,
     include,
+    template,
 )
 from dynamap_async.codec import EPOCH_MILLISECONDS, JSON_TEXT
 from dynamap_async.errors import ModelDefinitionError
@@ -307,6 +310,39 @@ def test_a_type_that_is_hidden_by_a_default_of_its_name_is_refused(hidden: Any) 
             id: PartitionKey[str]
             day = hidden
             other: Attr[day]  # type: ignore[valid-type] # what the name means here is tested
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="annotations are evaluated outside the class body there")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "date: Attr[date | None] = attr(default=None)",
+        "date: Attr[None | date] = attr(default=None)",
+        "date: Attr[list[date]] = attr(default_factory=list)",
+        "date: Attr[dict[str, list[date]] | None] = attr(default=None)",
+        'date: Attr[date | None] = template("at")',
+        "date: date | None = attr(default=None)",
+    ],
+)
+def test_a_field_with_the_name_of_a_part_of_its_type_is_refused_with_what_to_write(body):
+    lines = [
+        "from datetime import date",
+        "class Dated(Model, table='dated'):",
+        "    id: PartitionKey[str]",
+        f"    {body}",
+    ]
+    names = {"Model": Model, "PartitionKey": PartitionKey, "Attr": Attr, "attr": attr, "template": template}
+    with pytest.raises(ModelDefinitionError, match=r"Dated: a field with a default .*import datetime as dt"):
+        exec("\n".join(lines), {**names, "__name__": __name__})
+
+
+def test_fields_are_of_pydantics_own_class_once_the_model_is_made():
+    class Thing(Model, table="things"):
+        id: PartitionKey[str]
+        name: Attr[str] = attr(default="")
+        key: Attr[str] = template("{id}")
+
+    assert {type(each) for each in Thing.model_fields.values()} == {FieldInfo}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Event,
         HotPartition,
         InvalidItemsSkipped,
+        LargeItemCollection,
         Observer,
         PaceChanged,
         RequestAnswered,
@@ -184,6 +185,7 @@ __all__ = [
     "ItemStream",
     "Key",
     "KeyValue",
+    "LargeItemCollection",
     "Loader",
     "LocalIndex",
     "Model",
@@ -270,8 +272,8 @@ _NAMES: Final = {
     "config": "BatchPolicy CapacityPolicy Credentials Priority RetryPolicy",
     "errors": "DynamapError",
     "events": (
-        "BatchSplit ChangesBehind ChangesLost Event HotPartition InvalidItemsSkipped Observer PaceChanged "
-        "RequestAnswered RequestEnded RequestHeldUp RequestQueued RequestRetried RequestSent ShardEnded "
+        "BatchSplit ChangesBehind ChangesLost Event HotPartition InvalidItemsSkipped LargeItemCollection Observer "
+        "PaceChanged RequestAnswered RequestEnded RequestHeldUp RequestQueued RequestRetried RequestSent ShardEnded "
         "ShardOpened StreamEvent"
     ),
     "expressions": "Change Condition Expr path",

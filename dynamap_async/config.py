@@ -150,6 +150,10 @@ class CapacityPolicy:
     """From which rate on the observer is told of a partition key, in read or write units a second; None for never. Set
     it to find keys that take too much: DynamoDB serves 3,000 read and 1,000 write units a second of one partition."""
 
+    large_collections: bool = False
+    """Whether the observer is told of item collections that are near to 10 GB, over which a table with local indexes
+    takes no more items of one partition key. Writes ask for their sizes then."""
+
     enabled: bool = True
     """Whether requests are held up at all. Turn it off where something else paces them."""
 

@@ -1,6 +1,7 @@
 """Events: what an observer is told of requests, as frozen values. No event holds items or credentials.
 
-None holds a key either, but for ``HotPartition`` and ``InvalidItemsSkipped``, which are told only on request.
+None holds a key either, but for ``HotPartition``, ``LargeItemCollection`` and ``InvalidItemsSkipped``, which are told
+only on request.
 
 Two numbers tie them together. A *waiter* is one caller that waits for one request: of one item, of one page, of one
 table; ``waiter_id`` is its number. An *exchange* is one HTTP request and its answer; ``exchange_id`` is its number. A
@@ -175,6 +176,24 @@ class HotPartition(Event):
     """Whether they are write units."""
     units_per_second: float
     """How many it takes lately."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LargeItemCollection(Event):
+    """The items of one partition key, with their entries in local indexes, are near to the 10 GB that there may be.
+
+    Told by writes to tables with local indexes, with ``CapacityPolicy(large_collections=True)``: from 8 GB on, once for
+    each collection, and again when it has grown.
+    """
+
+    table: str
+    """The full table name."""
+    partition_key: str = field(repr=False)
+    """The partition key's value in wire form. Left out of ``repr``, as it may hold anything."""
+    least_gb: float
+    """How large it is at least, in gigabytes, as DynamoDB estimates it."""
+    most_gb: float
+    """How large it is at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

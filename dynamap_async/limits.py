@@ -87,6 +87,12 @@ READ_UNIT_BYTES: Final = 4_096
 WRITE_UNIT_BYTES: Final = 1_024
 """What one write unit writes."""
 
+LARGE_COLLECTION_GB: Final = 8
+"""From which size on observers are told of an item collection of a table with local indexes: it may have 10 GB.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ItemCollections.SizeLimit
+"""
+
 PARTITION_READ_UNITS: Final = 3_000
 """Read units that one partition serves in a second, whatever the table has.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,13 +28,15 @@ class Attempts:
     uncancelled with a RequestTimeoutError. No timer is left once ``close`` was called.
     """
 
-    def __init__(self, send: Send, seconds: float) -> None:
+    def __init__(self, send: Send, seconds: float, asking: Callable[[Request], Request] = metered) -> None:
         """Begin without any attempt under way.
 
         Args:
             send: the transport's function that sends a request once.
             seconds: how long an attempt may take; infinity for no limit.
+            asking: has the answer to a request report what it took.
         """
+        self._asking: Final = asking
         self._transport_send: Final = send
         self._seconds: Final = seconds
         self._due: Final[dict[asyncio.Task[Any], float]] = {}
@@ -58,7 +61,7 @@ class Attempts:
         if self._timer is None and due < inf:
             self._timer = loop.call_at(due, self._end_overdue, due)
         try:
-            answer = await self._transport_send(metered(request))
+            answer = await self._transport_send(self._asking(request))
         except asyncio.CancelledError:
             if task in self._ended and self._take_back(task) <= cancelled_before:
                 raise too_slow(request, self._seconds) from None

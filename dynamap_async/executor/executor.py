@@ -26,6 +26,8 @@ from dynamap_async.executor.anyio_scopes import deadline_source, shielded
 from dynamap_async.executor.attempts import Attempts
 from dynamap_async.executor.batches import ReadRules, Rules, WriteRules
 from dynamap_async.executor.calls import Apart, Chunk, Measure, json_size
+from dynamap_async.executor.consumed import metered
+from dynamap_async.executor.item_collections import ItemCollections, measured
 from dynamap_async.executor.lanes import Lane
 from dynamap_async.executor.ledger import Ledger, Observers
 from dynamap_async.executor.retry import Retries, attempts_in_turn
@@ -66,9 +68,10 @@ class Executor:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
         self._transport: Final = transport
-        observers = Observers(observer)
+        observers, policy = Observers(observer), capacity or CapacityPolicy()
+        watches = policy.large_collections and bool(observers)
         self._admission: Final = Admission(
-            capacity or CapacityPolicy(),
+            policy,
             send=self.send,
             recall=self._recall,
             tell=observers.tell,
@@ -76,7 +79,9 @@ class Executor:
             declared=declared,
             backoff=lambda attempts: retry.longest_delay(attempts_in_turn(retry, attempts)) * jitter(),
         )
-        self.ledger: Final = Ledger(observers, self._admission, measure=measure)
+        self.ledger: Final = Ledger(
+            observers, self._admission, measure=measure, collections=ItemCollections() if watches else None
+        )
         self._retries: Final = Retries(
             retry,
             jitter=jitter,
@@ -86,7 +91,9 @@ class Executor:
         )
         self._jitter: Final = jitter
         self._slots: Final = Slots()
-        self._attempts: Final = Attempts(transport.send, retry.attempt_timeout_seconds)
+        self._attempts: Final = Attempts(
+            transport.send, retry.attempt_timeout_seconds, measured if watches else metered
+        )
         self._prefetching: set[asyncio.Task[Body]] = set()
         self._ended: Final = asyncio.Event()
         self._reads: Final = self._lane(ReadRules(), batching)

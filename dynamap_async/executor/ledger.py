@@ -52,6 +52,7 @@ from dynamap_async.executor.consumed import (
     spendings,
     worst,
 )
+from dynamap_async.executor.item_collections import ItemCollections
 from dynamap_async.executor.pacing.estimates import Estimates, spent_units
 from dynamap_async.executor.unreported import is_lost, supposed
 from dynamap_async.request import Request, tables_of
@@ -182,6 +183,7 @@ class Ledger:
         admission: Admission | None = None,
         *,
         measure: Measure = json_size,
+        collections: ItemCollections | None = None,
     ) -> None:
         """Create a ledger with nothing counted.
 
@@ -189,7 +191,9 @@ class Ledger:
             observers: are told of every event, in order; None for none.
             admission: learns what exchanges took; None where nothing is paced.
             measure: returns the size of an item in bytes, as units count it.
+            collections: the large item collections that were seen; None where observers are not told of any.
         """
+        self._collections: Final = collections
         self._observers: Final = observers or Observers(())
         self._admission: Final = admission
         self._measure: Final = measure
@@ -418,6 +422,9 @@ class Ledger:
                     read_units=_units(spent, writes=False),
                     write_units=_units(spent, writes=True),
                 )
+                if self._collections is not None:
+                    for event in self._collections.seen(request, answer, _now()):
+                        self._observers.tell(event)
             return
         _enter(self._whole, request, carried, spent, answer)
         if admission is not None:

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
+from pydantic_core import from_json, to_json
 
 from benchmarks.items import PAGE, PYNAMODB_TABLE, stream_of, wire, wire_key
 
@@ -41,20 +41,20 @@ class Pages:
 
     def _body(self, items: int) -> bytes:
         made = [wire(self._user_id, number, self._zone) for number in range(items)]
-        return orjson.dumps({"Count": items, "ScannedCount": items, "Items": made})[:-1]
+        return to_json({"Count": items, "ScannedCount": items, "Items": made})[:-1]
 
     def page(self, body: bytes) -> bytes:
         """Return the page that the request asks for."""
         number = 0
         if self._count > 1 and b'"ExclusiveStartKey"' in body:
             # The number of the page lies in the microseconds of the sort key, which no client looks at.
-            start = orjson.loads(body)["ExclusiveStartKey"]["posted_at"]["S"]
+            start = from_json(body)["ExclusiveStartKey"]["posted_at"]["S"]
             number = int(start.removesuffix(self._zone)[-6:])
         if number + 1 >= self._count:
             return self._last
         key = wire_key(self._user_id, PAGE - 1, self._zone)
         key["posted_at"]["S"] = key["posted_at"]["S"].replace(".000000", f".{number + 1:06d}")
-        tail = b',"LastEvaluatedKey":' + orjson.dumps(key) + b"}"
+        tail = b',"LastEvaluatedKey":' + to_json(key) + b"}"
         return http(self._open + tail, zlib.crc32(tail, self._checksum))
 
 
@@ -80,7 +80,7 @@ class Answers:
         }
         key = wire_key("")
         self._rest = {
-            zone: orjson.dumps({k: v for k, v in wire("", 0, zone).items() if k not in key})[1:] for zone in _ZONES
+            zone: to_json({k: v for k, v in wire("", 0, zone).items() if k not in key})[1:] for zone in _ZONES
         }
 
     def answer(self, operation: str, body: bytes) -> bytes:
@@ -90,16 +90,16 @@ class Answers:
             return fixed
         zone = "+0000" if PYNAMODB_TABLE.encode() in body else "Z"
         if operation == "updateitem":
-            return http(b'{"Attributes":%b}' % self._item(orjson.loads(body)["Key"], zone))
+            return http(b'{"Attributes":%b}' % self._item(from_json(body)["Key"], zone))
         if operation == "getitem":
-            return http(b'{"Item":%b}' % self._item(orjson.loads(body)["Key"], zone))
+            return http(b'{"Item":%b}' % self._item(from_json(body)["Key"], zone))
         if operation == "query":
             long = _STREAM.search(body)
             if long is None:
                 return self._pages("user-000000", zone, PAGE).page(body)
             return self._pages(stream_of(int(long[1])), zone, int(long[1])).page(body)
         if operation == "scan":
-            segments = int(orjson.loads(body).get("TotalSegments", 1))
+            segments = int(from_json(body).get("TotalSegments", 1))
             return self._pages("user-000000", zone, self._scanned // segments).page(body)
         if operation == "batchgetitem":
             return self._batch(body, zone)
@@ -118,7 +118,7 @@ class Answers:
         return b'{"user_id":{"S":"%b"},"posted_at":{"S":"%b"},%b' % (user_id, posted_at, self._rest[zone])
 
     def _batch(self, body: bytes, zone: str) -> bytes:
-        (asked,) = orjson.loads(body)["RequestItems"].items()
+        (asked,) = from_json(body)["RequestItems"].items()
         table, keys = asked[0], asked[1]["Keys"]
         found = b",".join(self._item(key, zone) for key in keys)
         return http(b'{"Responses":{"%b":[%b]},"UnprocessedKeys":{}}' % (table.encode(), found))

@@ -5,7 +5,7 @@ from datetime import datetime
 from types import new_class
 from typing import Any
 
-import orjson
+from pydantic_core import from_json
 
 from benchmarks.items import PAGE, START, TABLE, instant, plain, stream_of, users
 from benchmarks.shapes import KEY, Shape
@@ -33,7 +33,7 @@ class Post(Model, table=TABLE):
 
 def _items_in(page: bytes) -> Any:
     """Return the items of an answer as the transport gives them."""
-    return (leave_items(page) or orjson.loads(page))["Items"]
+    return (leave_items(page) or from_json(page))["Items"]
 
 
 def _model(shape: Shape) -> Any:
@@ -48,7 +48,7 @@ class Ours(Subject):
     label = "dynamap_async"
     returns = "models, validated"
     imports = "dynamap_async.models, dynamap_async.session"  # `import dynamap_async` alone loads nothing yet
-    distributions = ("dynamap_async", "aiobotocore", "aiohttp", "anyio", "orjson", "pydantic", "pydantic_core")
+    distributions = ("dynamap_async", "aiobotocore", "aiohttp", "anyio", "pydantic", "pydantic_core")
 
     def prepare(self, distinct: int) -> None:
         self._users = users(distinct)

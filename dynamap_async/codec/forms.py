@@ -193,5 +193,5 @@ EPOCH_MILLISECONDS: Final = StoredForm(
 """A datetime as whole milliseconds since 1970, cut off towards the past."""
 
 JSON_TEXT: Final = StoredForm(name="JSON text", tag="S", encode=_dump_json, decode=json.loads)
-"""Any JSON-serialisable value as text. The standard library's json, because orjson writes NaN as null and reads
-whole numbers over 64 bits as floats."""
+"""Any JSON-serialisable value as text. The standard library's json, because ``read_json`` refuses NaN, which was
+stored."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-import orjson
-
 from dynamap_async.codec.anything import anything
 from dynamap_async.codec.converter import Converter, FieldEncoding
 from dynamap_async.codec.deferred import target_of
 from dynamap_async.codec.sizes import item_size
 from dynamap_async.limits import ATTRIBUTE_NAME_BYTES, ITEM_SIZE_BYTES, NESTING_LEVELS
 from dynamap_async.native import NATIVE
+from dynamap_async.native.json_text import write_json
 from dynamap_async.wire import AttributeValue, WireItem
 
 NativeEncode: TypeAlias = Callable[[Mapping[str, Any]], tuple[WireItem, bytes, int] | None]
@@ -57,7 +56,7 @@ def native_encoder(parts: Sequence[FieldEncoding], *, marker: WireItem, kept: Co
         return None
     types = _Types()
     described = _object([types.part(part, kept=part.stored in kept) for part in parts])
-    before = (orjson.dumps(marker)[:-1], item_size(marker), dict(marker))
+    before = (write_json(marker)[:-1], item_size(marker), dict(marker))
     try:
         made = NATIVE.item_encoder(described, before, (ITEM_SIZE_BYTES, NESTING_LEVELS, ATTRIBUTE_NAME_BYTES))
     except UnicodeEncodeError:  # the name of a part has no form in UTF-8, so it cannot be stored
@@ -85,7 +84,7 @@ def native_decoder(
     described = _object(_members(_Types(), members, kept), absent, drops=drops)
     if mark is None:
         return NATIVE.item_decoder(described).decode
-    return NATIVE.item_decoder(described, (mark[0], tuple(map(orjson.dumps, mark[1])))).decode
+    return NATIVE.item_decoder(described, (mark[0], tuple(map(write_json, mark[1])))).decode
 
 
 Apart: TypeAlias = tuple[dict[str, Any], dict[str, Any]]

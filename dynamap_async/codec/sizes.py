@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias
 
-import orjson
-
 from dynamap_async.codec.encode_errors import abbreviate
 from dynamap_async.codec.numbers import number_text
 from dynamap_async.errors import EncodeError, ItemTooLargeError
@@ -21,6 +19,7 @@ from dynamap_async.limits import (
     PARTITION_KEY_BYTES,
     SORT_KEY_BYTES,
 )
+from dynamap_async.native.json_text import write_json
 from dynamap_async.wire import AttributeValue
 
 KeyRole: TypeAlias = Literal["partition", "sort"]
@@ -117,7 +116,7 @@ def item_json(item: Mapping[str, AttributeValue], model: str | None = None, *, s
         shallow: whether its values cannot be nested too deep.
     """
     try:
-        text = orjson.dumps(item)
+        text = write_json(item)
     except TypeError:  # text that is not Unicode, or too many levels
         check_item(item, model)
         raise

@@ -18,8 +18,6 @@ from dataclasses import field
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-import orjson
-
 from dynamap_async.config import Priority
 from dynamap_async.dataclass import dataclass
 from dynamap_async.executor.calls import Call, Chunk
@@ -31,7 +29,7 @@ from dynamap_async.limits import (
     ITEM_SIZE_BYTES,
     PAGE_BYTES,
 )
-from dynamap_async.native import JSON_ITEM, json_bytes
+from dynamap_async.native.json_text import json_bytes
 from dynamap_async.request import PartOfAnswer, Request, Target, about_tables, identity_of, tables_of
 from dynamap_async.service import ARN_START, table_arn
 from dynamap_async.wire import Body, WireItem
@@ -226,7 +224,7 @@ class Sizes:
 
 def _json_bytes(item: Any) -> int:
     try:
-        return min(item.json_bytes if type(item) is JSON_ITEM else len(orjson.dumps(item)), ITEM_SIZE_BYTES)
+        return min(json_bytes(item), ITEM_SIZE_BYTES)
     except TypeError:  # it is nested so deep that its readers will refuse it
         return ITEM_SIZE_BYTES
 

@@ -21,7 +21,7 @@ from dynamap_async.executor.accounts import OUT_OF_REQUESTS, Account, HalfUnits,
 from dynamap_async.executor.consumed import Spending
 from dynamap_async.executor.pacing.tickets import Ticket
 from dynamap_async.limits import READ_UNIT_BYTES
-from dynamap_async.native import json_bytes
+from dynamap_async.native.json_text import json_bytes
 from dynamap_async.request import Request
 from dynamap_async.units import read_half_units, write_half_units
 from dynamap_async.wire import Body, WireItem

@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-import orjson
 from pydantic import BaseModel
 
 from dynamap_async import expressions
@@ -34,6 +33,7 @@ from dynamap_async.models.sharing.membership import (
     shared_table_of,
 )
 from dynamap_async.models.uniques import UniqueFields, find_uniques
+from dynamap_async.native.json_text import write_json
 from dynamap_async.request import Reader
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireItem, WireKey
@@ -255,7 +255,7 @@ class Definition(Generic[M]):
     def index_members(self) -> IndexMembers:
         """Each global index with what is found in the JSON of an item that has an entry there; see ``Put``."""
         indexes = () if self.table is None else self.table.global_indexes
-        return tuple((index.name, tuple(orjson.dumps(name) + b":" for name in index.keys.names)) for index in indexes)
+        return tuple((index.name, tuple(write_json(name) + b":" for name in index.keys.names)) for index in indexes)
 
     @cached_property
     def plain_keys(self) -> PlainKeys:

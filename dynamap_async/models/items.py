@@ -36,7 +36,7 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.keys.computed import reading
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.own_init import for_own_init
-from dynamap_async.models.state import Snapshots, compact, is_whole, remember
+from dynamap_async.models.state import Snapshots, is_whole, remember
 from dynamap_async.native import NATIVE, plain
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireItem
@@ -182,7 +182,7 @@ class ItemCodec(Generic[M]):
         if self.upgrades is None or not self._writes_older:
             return encoded
         written = self.upgrades.downgraded(encoded[0])
-        return written, compact(item_json(written, self._name)), None
+        return written, item_json(written, self._name), None
 
     def _encoded_in_python(
         self, item: M, values: Mapping[str, Any], *, spelled: bool = False, as_read: bool = False
@@ -203,7 +203,7 @@ class ItemCodec(Generic[M]):
         self.check_keys(stored)
         if self._keeps_extras:
             stored.update(self.encode_extras(item))
-        return stored, compact(item_json(stored, self._name, shallow=self._shallow)), None
+        return stored, item_json(stored, self._name, shallow=self._shallow), None
 
     def _texts_as_read(self, item: BaseModel, *, spelled: bool = False) -> Callable[[str], Callable[[str], str | None]]:
         """Return what gives the times without a zone that an instance was read with, for ``with_zoneless``.

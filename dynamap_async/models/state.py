@@ -31,7 +31,8 @@ from dynamap_async.errors import OperationError
 from dynamap_async.models.assigned import PRESENCE
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.mutability import Mutability
-from dynamap_async.native import JSON_ITEM, json_of
+from dynamap_async.native import JSON_ITEM
+from dynamap_async.native.json_text import json_of
 from dynamap_async.wire import WireItem
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class Snapshots:
             values: what each was made of: field name -> decoded value.
             items: the stored items.
         """
-        _each(self._set_values, page, map(_compacted, items))
+        _each(self._set_values, page, map(json_of, items))
         spelling = self._spelling
         if spelling is not None and (others := spelling.others(page, values, items)):
             self._note_spelling(others, page, items)
@@ -225,9 +226,9 @@ def rewrites(model: type[BaseModel]) -> bool:
 
 
 def remember(item: BaseModel, stored: WireItem | bytes) -> None:
-    """Record the item that is stored now: a wire item, or the JSON of one as ``compact`` gives it."""
+    """Record the item that is stored now: a wire item, or the JSON of one."""
     values, parts, _ = _descriptors or _slots(type(item))
-    values.__set__(item, stored if isinstance(stored, bytes) else _compacted(stored))
+    values.__set__(item, stored if isinstance(stored, bytes) else json_of(stored))
     parts.__set__(item, None)
 
 
@@ -337,17 +338,6 @@ def restore(item: BaseModel, state: tuple[Any, Any], names: Any = None) -> None:
 def present(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
     """Return name -> value, without those that were missing."""
     return {name: value for name, value in zip(names, values, strict=False) if value is not _Mark.MISSING}
-
-
-def _compacted(stored: WireItem) -> bytes:
-    text = json_of(stored)
-    return text if type(stored) is JSON_ITEM else compact(text)
-
-
-def compact(text: bytes) -> bytes:
-    """Return a text that takes no more memory than its length, to be kept."""
-    # A copy, because orjson leaves its buffer of 1 KiB or more as large as it was.
-    return bytes(memoryview(text))
 
 
 _GET: Final[Callable[..., Any]] = cast("Any", dict).get

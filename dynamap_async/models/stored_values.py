@@ -6,17 +6,18 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
+from json import JSONEncoder
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-import orjson
 from pydantic import BaseModel
 
 from dynamap_async.codec import instant_text, parse_instant
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.models.definition import Definition
 from dynamap_async.models.items import Encoded
-from dynamap_async.models.state import compact, present, state_of
+from dynamap_async.models.state import present, state_of
 from dynamap_async.models.upgrades import Upgrades
+from dynamap_async.native.json_text import read_json, write_json
 from dynamap_async.wire import AttributeValue, WireItem, WireKey
 
 
@@ -28,6 +29,9 @@ class Removed(Enum):
 
 REMOVED: Final = Removed.REMOVED
 """Stands for the new value of an attribute that is to be removed."""
+
+_SORTED: Final = JSONEncoder(sort_keys=True)
+"""Writes equal values as equal texts."""
 
 Changes: TypeAlias = dict[str, AttributeValue | Removed]
 """Stored attribute -> its new value, or ``REMOVED``."""
@@ -136,7 +140,7 @@ def _has_parts(value: AttributeValue) -> bool:
 
 def _moved(old: _Elements, new: _Elements, left: set[int], wanted: set[int]) -> dict[int, int]:
     """Return new position -> old position of elements that are equal, the first with the first."""
-    places: dict[bytes, deque[int]] = {}
+    places: dict[str, deque[int]] = {}
     for before in sorted(left):
         places.setdefault(_text(old[before]), deque()).append(before)
     texts = {position: _text(new[position]) for position in sorted(wanted)}
@@ -154,22 +158,22 @@ def _alike(old: _Elements, new: _Elements, left: set[int], wanted: set[int]) -> 
     return {position: before for position, before in pairs if times[0][position] == times[1][before] == 1}
 
 
-def _only(elements: _Elements) -> dict[tuple[str, bytes], int]:
+def _only(elements: _Elements) -> dict[tuple[str, str], int]:
     """Return member -> position of the only element that has it."""
-    positions: dict[tuple[str, bytes], list[int]] = {}
+    positions: dict[tuple[str, str], list[int]] = {}
     for position, element in enumerate(elements):
         for member in _members(element):
             positions.setdefault(member, []).append(position)
     return {member: found[0] for member, found in positions.items() if len(found) == 1}
 
 
-def _members(element: AttributeValue) -> set[tuple[str, bytes]]:
+def _members(element: AttributeValue) -> set[tuple[str, str]]:
     """Return the members of a map by which it may be known: (name, value)."""
     return {(name, _text(value)) for name, value in element.get("M", {}).items() if value.keys() & {"S", "N", "B"}}
 
 
-def _text(value: AttributeValue) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+def _text(value: AttributeValue) -> str:
+    return _SORTED.encode(value)
 
 
 def changes(item: BaseModel, definition: Definition[Any], new: WireItem | None = None) -> Changes:
@@ -191,7 +195,7 @@ def known(item: BaseModel, definition: Definition[Any]) -> Known:
     codec = definition.items
     values, parts = state_of(item)
     if isinstance(values, bytes):
-        raw: WireItem = orjson.loads(values)
+        raw: WireItem = read_json(values)
         try:
             present = raw if codec.upgrades is None else codec.upgrades.upgraded(raw)
             # What the store gives back, given to the model again: the instance as it was.
@@ -218,7 +222,7 @@ def older_item(item: BaseModel, definition: Definition[Any]) -> WireItem | None:
     values, _ = state_of(item)
     if not isinstance(values, bytes):
         return None
-    stored: WireItem = orjson.loads(values)
+    stored: WireItem = read_json(values)
     return stored if upgrades.is_behind(stored) else None
 
 
@@ -228,7 +232,7 @@ def _known_of_parts(definition: Definition[Any], values: Sequence[Any], parts: S
     fixed = present(snapshots.fixed, values)
     stored_shared = [field.stored for field in snapshots.shared]
     if isinstance(parts, bytes):
-        stored: WireItem = orjson.loads(parts)
+        stored: WireItem = read_json(parts)
         shared = {name: stored.pop(name) for name in stored_shared if name in stored}
         own = {name: value for name, value in codec.values(stored).items() if name in snapshots.own}
     else:
@@ -329,7 +333,7 @@ def stored_as_read(item: BaseModel, definition: Definition[Any], changes: Mappin
     stored = _stored_key(state, definition)
     if stored is None or stored.items() <= encoded[0].items() or _changed_keys(item, state, definition):
         return encoded
-    text = compact(orjson.dumps({**orjson.loads(encoded[1]), **stored}))
+    text = write_json({**read_json(encoded[1]), **stored})
     return {**encoded[0], **stored}, text, None
 
 
@@ -340,7 +344,7 @@ def _stored_key(state: tuple[Any, Any], definition: Definition[Any]) -> WireKey 
         return None
     names = definition.items.key_names
     found = (
-        orjson.loads(values) if isinstance(values, bytes) else dict(zip(names, parts[1] if parts else (), strict=False))
+        read_json(values) if isinstance(values, bytes) else dict(zip(names, parts[1] if parts else (), strict=False))
     )
     key = {name: value for name in names if (value := found.get(name)) is not None}
     return key if len(key) == len(names) else None
@@ -353,7 +357,7 @@ def _changed_keys(item: BaseModel, state: tuple[Any, Any], definition: Definitio
         return [name for name, place in codec.snapshots.key_places if values[place : place + 1] != (now.get(name),)]
     before: Mapping[str, Any] = {}
     if isinstance(values, bytes):
-        before = _read_again(orjson.loads(values), definition)
+        before = _read_again(read_json(values), definition)
     elif parts:
         before = present(codec.key_fields, parts[0])
     return [name for name in codec.key_fields if name in before and before[name] != now.get(name)]

@@ -7,7 +7,7 @@ from __future__ import annotations  # _codec, which they name, may not be there
 
 import os
 from abc import ABCMeta
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from dynamap_async.wire import WireItem
@@ -26,6 +26,7 @@ class Native(NamedTuple):
     item_decoder: type[_codec.ItemDecoder]
     item_encoder: type[_codec.ItemEncoder]
     json_item: type[_codec.JsonItem]
+    write_json: Callable[[type[Any], object], bytes]
 
 
 def _load() -> Native | None:
@@ -36,7 +37,8 @@ def _load() -> Native | None:
     except ImportError:  # it was not built, or is another Python's
         return None
     cast("ABCMeta", Mapping).register(_codec.JsonItem)
-    return Native(_codec.AnswerReader, _codec.ItemDecoder, _codec.ItemEncoder, _codec.JsonItem)
+    types = (_codec.AnswerReader, _codec.ItemDecoder, _codec.ItemEncoder, _codec.JsonItem)
+    return Native(*types, _codec.write_json)
 
 
 NATIVE: Final = _load()
@@ -61,19 +63,3 @@ def plain(item: Any) -> WireItem:
     """Return an item in wire form, also of an answer that has left it as its JSON; the same dict each time."""
     wire: WireItem = item.wire() if type(item) is JSON_ITEM else item
     return wire
-
-
-def json_of(item: Any) -> bytes:
-    """Return the JSON of an item in wire form."""
-    if type(item) is JSON_ITEM:
-        text: bytes = item.json
-        return text
-    import orjson  # errors import this room, and commands that send nothing import them
-
-    return orjson.dumps(item)
-
-
-def json_bytes(item: Any) -> int:
-    """Return the length of the JSON of an item in wire form."""
-    length: int = item.json_bytes if type(item) is JSON_ITEM else len(json_of(item))
-    return length

@@ -1,7 +1,18 @@
-from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any, final
 
 from dynamap_async.wire import AttributeValue, WireItem
+
+def write_json(spliced: type[Any], value: object, /) -> bytes:
+    """Return the JSON of a value.
+
+    Args:
+        spliced: the type of those parts of it that are JSON already, which they have as ``text``.
+        value: the value.
+
+    Raises:
+        TypeError: a part of it has no form in JSON.
+    """
 
 @final
 class JsonItem:
@@ -58,7 +69,7 @@ class JsonItem:
 class AnswerReader:
     """Reads the JSON object of an answer, and leaves each item in it as a ``JsonItem``."""
 
-    def __new__(cls, text: bytes, loads: Callable[[bytes], Any]) -> AnswerReader: ...
+    def __new__(cls, text: bytes) -> AnswerReader: ...
     @property
     def answer(self) -> dict[str, Any] | None:
         """The JSON object; None until all of it is read."""

@@ -1,8 +1,7 @@
 /* AnswerReader: the JSON object of an answer, with each stored item in it left as it is, a JsonItem.
 
    Items are what stands in `Items`, in `Item`, and in the arrays of `Responses`. Their text is checked here, so that an
-   answer that was cut off or damaged is found out where it arrives. All other members are small, and left to
-   `json.loads` or what is given in its place. */
+   answer that was cut off or damaged is found out where it arrives. All other members are small, and read at once. */
 
 #include "owned.h"
 #include "parts.h"
@@ -10,13 +9,12 @@
 /* Where the reader is. */
 typedef enum { TOP, TABLES, ITEMS, OVER } Stage;
 
-/* Its methods run in a critical section of the reader. That may be interrupted where something is called, as `loads`:
+/* Its methods run in a critical section of the reader. That may be interrupted where objects are made:
    what the reader has is consistent then, and whatever is used afterwards is held. */
 typedef struct {
     PyObject_HEAD
     State *state;
     PyObject *source;
-    PyObject *loads;
     PyObject *answer;
     PyObject *tables; /* the `Responses` */
     PyObject *items;  /* the array that is being read */
@@ -31,7 +29,6 @@ static int
 reader_traverse(AnswerReader *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(self->loads);
     Py_VISIT(self->answer);
     Py_VISIT(self->tables);
     Py_VISIT(self->items);
@@ -41,7 +38,6 @@ reader_traverse(AnswerReader *self, visitproc visit, void *arg)
 static int
 reader_clear(AnswerReader *self)
 {
-    Py_CLEAR(self->loads);
     Py_CLEAR(self->answer);
     Py_CLEAR(self->tables);
     Py_CLEAR(self->items);
@@ -62,9 +58,9 @@ reader_dealloc(AnswerReader *self)
 static PyObject *
 reader_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"text", "loads", NULL};
-    PyObject *source, *loads;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "SO:AnswerReader", names, &source, &loads)) {
+    static char *names[] = {"text", NULL};
+    PyObject *source;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "S:AnswerReader", names, &source)) {
         return NULL;
     }
     AnswerReader *self = (AnswerReader *)type->tp_alloc(type, 0);
@@ -73,7 +69,6 @@ reader_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     self->state = state_of(type);
     self->source = Py_NewRef(source);
-    self->loads = Py_NewRef(loads);
     self->at = PyBytes_AS_STRING(source);
     self->end = self->at + PyBytes_GET_SIZE(source);
     self->stage = TOP;
@@ -144,7 +139,7 @@ static PyObject *
 read_item(AnswerReader *self)
 {
     Text begin = self->at;
-    Text end = *begin == '{' ? skip_value(begin, self->end, 0) : NULL;
+    Text end = *begin == '{' ? skip_value(begin, self->end, 0, 0) : NULL;
     if (end == NULL) {
         return NULL;
     }
@@ -185,36 +180,12 @@ begin_tables(AnswerReader *self)
 static PyObject *
 read_other(AnswerReader *self)
 {
-    Text begin = self->at, end = begin;
-    if (*begin == '{' || *begin == '[' || *begin == '"') {
-        /* Bare numbers are usual here. So the end is looked for first, and `loads` judges what is before it. */
-        int depth = 0, holds;
-        do {
-            if (*end == '"') {
-                end = text_end(end + 1, self->end, &holds, 0);
-                if (end == NULL) {
-                    return NULL;
-                }
-            }
-            else if (*end == '{' || *end == '[') {
-                depth++;
-            }
-            else if (*end == '}' || *end == ']') {
-                depth--;
-            }
-            else if (*end == 0) {
-                return NULL;
-            }
-            end++;
-        } while (depth > 0);
-    }
-    else {
-        while (*end && strchr(",}] \n\r\t", *end) == NULL) {
-            end++;
-        }
+    Text at = self->at, end = skip_value(at, self->end, 0, 1);
+    if (end == NULL) {
+        return NULL;
     }
     self->at = end;
-    return PyObject_CallFunction(self->loads, "y#", begin, (Py_ssize_t)(end - begin));
+    return make_value(&at, self->end);
 }
 
 static int

@@ -19,7 +19,7 @@ from setuptools.errors import BaseError, CCompilerError
 
 _PACKAGE = Path(__file__).parent
 _NAME = "dynamap_async.native._codec"
-_SOURCES = ("module.c", "json.c", "item.c", "answer.c", "type.c", "decode.c", "output.c", "encode.c")
+_SOURCES = ("module.c", "json.c", "item.c", "answer.c", "type.c", "decode.c", "output.c", "encode.c", "write.c")
 
 
 class NativeCodecHook(BuildHookInterface):

@@ -153,11 +153,43 @@ skip_word(Text at, Text word)
     return strncmp(at, word, length) == 0 ? at + length : NULL;
 }
 
+static inline Text
+skip_digits(Text at)
+{
+    while (*at >= '0' && *at <= '9') {
+        at++;
+    }
+    return at;
+}
+
+/* Return the place after a number, and whether it is a whole one; NULL where it is none. */
+static Text
+skip_number(Text at, int *whole)
+{
+    Text digits = at + (*at == '-');
+    at = *digits == '0' ? digits + 1 : skip_digits(digits);
+    *whole = 1;
+    if (at == digits) {
+        return NULL;
+    }
+    if (*at == '.') {
+        digits = at + 1;
+        at = skip_digits(digits);
+        *whole = 0;
+    }
+    if (at > digits && (*at == 'e' || *at == 'E')) {
+        digits = at + 1 + (at[1] == '+' || at[1] == '-');
+        at = skip_digits(digits);
+        *whole = 0;
+    }
+    return at > digits ? at : NULL;
+}
+
 Text
-skip_value(Text at, Text end, int depth)
+skip_value(Text at, Text end, int depth, int numbers)
 {
     char open = *at, close;
-    int holds;
+    int holds, whole;
     switch (open) {
     case '"':
         at = text_end(at + 1, end, &holds, 0);
@@ -175,7 +207,7 @@ skip_value(Text at, Text end, int depth)
         close = ']';
         break;
     default:
-        return NULL;
+        return numbers ? skip_number(at, &whole) : NULL;
     }
     if (depth >= DEEPEST) {
         return NULL;
@@ -195,7 +227,7 @@ skip_value(Text at, Text end, int depth)
             }
             at = skip_space(at + 1);
         }
-        at = skip_value(at, end, depth + 1);
+        at = skip_value(at, end, depth + 1, numbers);
         if (at == NULL) {
             return NULL;
         }
@@ -293,6 +325,9 @@ PyObject *
 make_text(Text begin, Text close, int holds)
 {
     Py_ssize_t length = close - begin;
+    if (holds == PLAIN && length == 1) { /* a type, such as S: Python has each such text once */
+        return PyUnicode_FromKindAndData(PyUnicode_1BYTE_KIND, begin, 1);
+    }
     if (holds == PLAIN) {
         PyObject *made = PyUnicode_New(length, 127);
         if (made != NULL) {
@@ -358,6 +393,37 @@ make_array(Text *at, Text end)
     return made;
 }
 
+static PyObject *
+make_whole(Text begin, Text end)
+{
+    Text at = begin + (*begin == '-');
+    if (end - at > 18) { /* it may not fit into 64 bits */
+        PyObject *digits = PyUnicode_FromStringAndSize(begin, end - begin);
+        PyObject *made = digits == NULL ? NULL : PyLong_FromUnicodeObject(digits, 10);
+        Py_XDECREF(digits);
+        return made;
+    }
+    long long number = 0;
+    while (at < end) {
+        number = 10 * number + (*at++ - '0');
+    }
+    return PyLong_FromLongLong(*begin == '-' ? -number : number);
+}
+
+static PyObject *
+make_number(Text *at)
+{
+    int whole;
+    char *end; /* where Python stops too, and has to be asked for it */
+    Text begin = *at;
+    *at = skip_number(begin, &whole);
+    if (whole) {
+        return make_whole(begin, *at);
+    }
+    double number = PyOS_string_to_double(begin, &end, NULL);
+    return number == -1.0 && PyErr_Occurred() ? NULL : PyFloat_FromDouble(number);
+}
+
 PyObject *
 make_value(Text *at, Text end)
 {
@@ -379,8 +445,10 @@ make_value(Text *at, Text end)
     case 'f':
         *at = here + 5;
         Py_RETURN_FALSE;
-    default:
+    case 'n':
         *at = here + 4;
         Py_RETURN_NONE;
+    default:
+        return make_number(at);
     }
 }

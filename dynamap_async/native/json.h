@@ -1,4 +1,4 @@
-/* JSON text, as far as answers need it.
+/* JSON text.
 
    Text is always that of a Python bytes object, which ends with a zero byte. That is no part of any JSON, so single
    bytes need no comparison with the end. And text is read twice: `skip_value` checks it, once, when an answer arrives;
@@ -41,10 +41,11 @@ skip_space(Text at)
    was not checked yet NULL where it is no JSON, no UTF-8, or holds half of a surrogate pair. */
 Text text_end(Text at, Text end, int *holds, int checked);
 
-/* Return the place after a value; NULL where it is no JSON, or unusual: nested too deep, or a bare number. */
-Text skip_value(Text at, Text end, int depth);
+/* Return the place after a value; NULL where it is no JSON, or nested too deep, or has a bare number where none is
+   expected: attribute values have none. */
+Text skip_value(Text at, Text end, int depth, int numbers);
 
-/* Return the place after a value that was checked. */
+/* Return the place after a value that was checked, and has no bare number. */
 Text skip_checked(Text at, Text end);
 
 /* Return the text between two quotes. */

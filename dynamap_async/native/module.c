@@ -114,6 +114,12 @@ static PyModuleDef_Slot slots[] = {
     {0, NULL},
 };
 
+static PyMethodDef functions[] = {
+    {"write_json", (PyCFunction)(void (*)(void))write_json, METH_FASTCALL,
+     "Return the JSON of a value, given the type of what is JSON already, and the value; TypeError: it has none."},
+    {NULL, NULL, 0, NULL},
+};
+
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_codec",
@@ -123,6 +129,7 @@ static struct PyModuleDef definition = {
     .m_traverse = module_traverse,
     .m_clear = module_clear,
     .m_free = module_free,
+    .m_methods = functions,
 };
 
 PyMODINIT_FUNC

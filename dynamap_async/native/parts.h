@@ -42,6 +42,9 @@ extern PyType_Spec answer_reader_spec;
 extern PyType_Spec item_decoder_spec;
 extern PyType_Spec item_encoder_spec;
 
+/* Return the JSON of a value, given the type of what is JSON already, and the value; TypeError where it has none. */
+PyObject *write_json(PyObject *module, PyObject *const *args, Py_ssize_t number);
+
 /* Return an item, which holds a reference to the bytes that it is in. */
 PyObject *json_item(State *state, PyObject *source, Text begin, Text end);
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Generic, Literal, Self, Unpack, cast, overload
 
-import orjson
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.codec import item_size
@@ -23,6 +22,7 @@ from dynamap_async.models import (
     remember,
     stored_as_read,
 )
+from dynamap_async.native.json_text import Spliced, read_json
 from dynamap_async.operations.automatic_values import carried_version, same_version, stamped
 from dynamap_async.operations.operation import Part
 from dynamap_async.operations.transactions import ExactlyOnce
@@ -125,7 +125,7 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         Of hundreds of items that wait, the dicts would push each other out of the processor's caches (benchmarks:
         concurrent_puts, batch_write).
         """
-        return cast("WireItem", orjson.loads(self._json)) if self._wire is None else self._wire
+        return cast("WireItem", read_json(self._json)) if self._wire is None else self._wire
 
     @property
     def item(self) -> M:
@@ -211,7 +211,7 @@ class Put(WholeItemWrite[R], Generic[M, R]):
 
     def _sent(self, context: Context) -> Any:
         """Return the item as a body holds it."""
-        return orjson.Fragment(self._json) if context.splices else self._stored
+        return Spliced(self._json) if context.splices else self._stored
 
     def _table_and_target(self, context: Context) -> tuple[str, Target]:
         """Return the full name of the table, and the item."""
@@ -273,7 +273,7 @@ def indexes_without(json: bytes, members: IndexMembers) -> tuple[str, ...]:
 
 
 def _size_of(json: bytes) -> int:
-    return item_size(orjson.loads(json))
+    return item_size(read_json(json))
 
 
 def put_of_encoded(item: M, json: bytes, size: int | None) -> Put[M]:

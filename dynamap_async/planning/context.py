@@ -60,7 +60,7 @@ class Context:
     clock: Callable[[], float] = time.time
     """The time of day in epoch seconds, which decides what is expired."""
     splices: bool = False
-    """Whether a body may hold an item as its JSON, an ``orjson.Fragment``: not for transports that look at it."""
+    """Whether a body may hold an item as its JSON, ``Spliced``: not for transports that look at it."""
     upgraded_to: dict[type[Any], int] = field(default_factory=dict[type[Any], int])
     """Model -> the version that a pass has proved no stored item to be behind of, as far as the session has learnt."""
 

@@ -16,12 +16,11 @@ import zlib
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple, cast
 
-import orjson
-
 from dynamap_async.codec import KeyRole, check_key_value, number_text, order_key
 from dynamap_async.errors import CursorError, OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, Path, Value, shape_of
 from dynamap_async.models import definition_of
+from dynamap_async.native.json_text import read_json, write_json
 from dynamap_async.planning.plan import Plan, Route, partition_of
 from dynamap_async.planning.read_spec import ReadSpec
 from dynamap_async.request import Positions
@@ -145,7 +144,7 @@ def decode_positions(
 
 
 def _body(value: object) -> bytes:
-    return orjson.dumps([_VERSION, value])
+    return write_json([_VERSION, value])
 
 
 def _text_of(body: bytes, binding: str, secret: bytes | None) -> str:
@@ -199,8 +198,8 @@ def _parsed(body: bytes, most_bytes: int) -> tuple[int, dict[str, Any]]:
             body = inflating.decompress(body, most_bytes + 1)  # one more, so that it sees the end of what just fits
             if not inflating.eof or inflating.unused_data:
                 raise _damaged_cursor_error()
-        version, value = orjson.loads(body)
-    except (zlib.error, orjson.JSONDecodeError, TypeError, ValueError):
+        version, value = read_json(body)
+    except (zlib.error, TypeError, ValueError):
         raise _damaged_cursor_error() from None
     if not isinstance(value, dict):
         raise _damaged_cursor_error()

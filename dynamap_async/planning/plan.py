@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any, Final
 
-import orjson
-
 from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.expressions import Comparison, Condition, In, Or, Path, Value
 from dynamap_async.limits import PAGE_BYTES
+from dynamap_async.native.json_text import write_json
 from dynamap_async.planning.key_conditions import EachShard, PartitionCondition, check_constants
 from dynamap_async.schema import IndexSchema, KeySchema
 from dynamap_async.units import page_read_units
@@ -185,7 +184,7 @@ class Plan:
         lines.append(f"  order          {self._order()}")
         lines.append(f"  cost           {self._cost()}")
         lines += [f"  hazard         {hazard}" for hazard in self.hazards]
-        lines.append(f"  request        {orjson.dumps(self.body).decode()}")
+        lines.append(f"  request        {write_json(self.body).decode()}")
         return "\n".join(lines)
 
     def _fan_out(self) -> str:

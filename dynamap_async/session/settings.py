@@ -13,6 +13,7 @@ from dynamap_async.errors import ConfigurationError, ModelDefinitionError
 from dynamap_async.errors.habits import closest
 from dynamap_async.executor import is_async
 from dynamap_async.models import Model, definition_of, warn_caller
+from dynamap_async.native import ACTIVE
 from dynamap_async.planning import Context, TableNames
 from dynamap_async.schema import TableSchema
 from dynamap_async.transport import Connection, Transport, WireTransport
@@ -73,11 +74,11 @@ def to_context(tables: TableNames, cursor_secret: object, clock: Callable[[], fl
         raise ConfigurationError(
             f"clock={clock!r} is not a plain function that returns epoch seconds; write clock=time.time"
         )
-    splices = isinstance(transport, WireTransport) and transport.sends_json
-    if isinstance(transport, WireTransport) and splices:
+    sends_json = isinstance(transport, WireTransport) and transport.sends_json
+    if isinstance(transport, WireTransport) and sends_json:
         transport.leave_items()
     secret = _to_secret(cursor_secret)
-    return Context(tables=tables, cursor_secret=secret, clock=clock, splices=splices)
+    return Context(tables=tables, cursor_secret=secret, clock=clock, splices=sends_json and ACTIVE)
 
 
 def _to_secret(given: object) -> bytes | None:

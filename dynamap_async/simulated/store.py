@@ -174,7 +174,7 @@ class Index(Place):
         if self.attributes is None:
             return entry
         kept = {name: value for name, value in item.items() if name in self.attributes}
-        return Entry(wire.kept(kept), admit_item(kept))
+        return Entry(wire.write(kept), admit_item(kept))
 
 
 @dataclass(slots=True)
@@ -263,7 +263,7 @@ class Table(Place):
             item: the new item; None to remove.
             size: its size in bytes.
         """
-        new = None if item is None else Entry(wire.kept(item), size)
+        new = None if item is None else Entry(wire.write(item), size)
         return self._between(key, self.entries.get(key), new, item)
 
     def _between(

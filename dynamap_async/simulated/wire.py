@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, cast
 
-from orjson import dumps
 from pydantic_core import from_json, to_json
 
 from dynamap_async.simulated.errors import Refused
@@ -25,15 +24,7 @@ def read(text: bytes) -> Any:
 
 def write(value: object) -> bytes:
     """Return the JSON text of a value."""
-    try:
-        return dumps(value)
-    except TypeError:  # a request may have whole numbers of more than 64 bits
-        return to_json(value)
-
-
-def kept(value: object) -> bytes:
-    """Return the JSON text of a value that is kept. What orjson returns holds 8 KB of memory however short it is."""
-    return bytes(memoryview(write(value)))
+    return to_json(value)
 
 
 def listed(texts: Iterable[bytes]) -> bytes:

@@ -15,12 +15,11 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Final, Generic, Literal, TypeAlias, TypedDict, TypeVar, cast, overload
 
-import orjson
-
 from dynamap_async.codec import decode_any, wire_item
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ItemKindError, OperationError
 from dynamap_async.models import Definition, Model, definition_of
+from dynamap_async.native.json_text import read_json
 from dynamap_async.planning import UnknownItem
 from dynamap_async.wire import AttributeValue
 
@@ -157,7 +156,7 @@ class ItemChange(Generic[M_co]):
         data: Any = outer.get("data", outer.get("Data"))
         inner: Any = None
         with contextlib.suppress(binascii.Error, ValueError, TypeError):
-            inner = orjson.loads(b64decode(data, validate=True) if isinstance(data, str) else data)
+            inner = read_json(b64decode(data, validate=True) if isinstance(data, str) else data)
         if not _is_record(inner):
             raise OperationError(
                 "this is no record of a Kinesis stream that a table sends its changes to: its data is not the JSON of "

@@ -6,9 +6,8 @@ import zlib
 from collections.abc import Generator
 from typing import Any, Final
 
-import orjson
-
 from dynamap_async.errors import DamagedResponseError, DynamapError
+from dynamap_async.native.json_text import read_json
 from dynamap_async.request import Request
 from dynamap_async.transport.channel import Answer
 from dynamap_async.transport.failures import damaged, packed
@@ -41,7 +40,7 @@ def read_answer(request: Request, answer: Answer, *, leaves_items: bool = False)
         if leaves_items and request.operation in _WITH_ITEMS:
             content = leave_items(body)
         if content is None:
-            content = orjson.loads(body)
+            content = read_json(body)
     except ValueError:
         content = None
     return _content(request, answer, zlib.crc32(body), content)

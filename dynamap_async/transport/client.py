@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import botocore
-import orjson
 from aiobotocore.client import AioBaseClient
 from botocore.exceptions import BotoCoreError, ChecksumError, ClientError, HTTPClientError, ParamValidationError
 from botocore.exceptions import ConnectionError as BotoConnectionError
@@ -17,6 +16,7 @@ from botocore.model import OperationNotFoundError
 from botocore.parsers import ResponseParserError
 
 from dynamap_async.errors import ConfigurationError, RequestRejectedError, ServiceError
+from dynamap_async.native.json_text import write_json
 from dynamap_async.request import Request
 from dynamap_async.service import DYNAMODB, STREAMS, Service
 from dynamap_async.transport.aio import AioClient
@@ -121,7 +121,7 @@ class ClientTransport:
                 'config=AioConfig(retries={"total_max_attempts": 1}))'
             )
         try:
-            orjson.dumps(request.body)  # botocore would send half of a surrogate pair, as an escape sequence
+            write_json(request.body)  # botocore would send half of a surrogate pair, as an escape sequence
         except TypeError as error:
             raise unsendable(request, error) from None
         operation = _operation(client, request)

@@ -13,8 +13,6 @@ import ssl
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-import orjson
-
 from dynamap_async.errors import (
     ConnectionFailedError,
     DamagedResponseError,
@@ -24,6 +22,7 @@ from dynamap_async.errors import (
     TransportError,
 )
 from dynamap_async.limits import ANSWER_BYTES
+from dynamap_async.native.json_text import write_json
 from dynamap_async.request import Request
 
 _DIGITS: Final = 20
@@ -131,7 +130,7 @@ def _without_json(part: Any) -> tuple[str | int, ...]:
         inner = enumerate(cast("list[object]", part))
     for name, value in inner:
         try:
-            orjson.dumps({name: value} if isinstance(name, str) else value)
+            write_json({name: value} if isinstance(name, str) else value)
         except TypeError:
             return (name, *_without_json(value))
     return ()

@@ -9,12 +9,11 @@ import time
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import orjson
-
 from dynamap_async.config import Credentials, RetryPolicy
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError, CredentialsRejectedError, SessionStateError
 from dynamap_async.native import ACTIVE
+from dynamap_async.native.json_text import write_json
 from dynamap_async.request import Request
 from dynamap_async.service import DYNAMODB, Service
 from dynamap_async.transport.answers import read_answer, read_in_pieces
@@ -213,7 +212,7 @@ class WireTransport:
         if credentials is None:
             raise SessionStateError("the transport is not open: await open() before send()")
         try:
-            body = orjson.dumps(request.body)
+            body = write_json(request.body)
         except TypeError as error:
             raise unsendable(request, error) from None
         remedied = False

@@ -7,9 +7,8 @@ import re
 from collections.abc import Generator, Iterator
 from typing import Any, Final, cast
 
-import orjson
-
 from dynamap_async.native import NATIVE
+from dynamap_async.native.json_text import read_json
 
 _PIECE_BYTES: Final = 32 * 2**10
 """What is parsed in less than 1 ms, whatever it is."""
@@ -26,7 +25,7 @@ def leave_items(text: bytes) -> Any:
     """Parse an answer's JSON but leave its items as they are. Return None if that cannot be done."""
     if NATIVE is None:
         return None
-    reader = NATIVE.answer_reader(text, orjson.loads)
+    reader = NATIVE.answer_reader(text)
     try:
         reader.read(len(text))
     except ValueError:
@@ -42,7 +41,7 @@ def leave_items_in_pieces(text: bytes) -> Generator[None, None, Any]:
     """
     if NATIVE is None:
         return None
-    reader = NATIVE.answer_reader(text, orjson.loads)
+    reader = NATIVE.answer_reader(text)
     try:
         while not reader.read(_PIECE_LEFT_BYTES):
             yield
@@ -52,7 +51,7 @@ def leave_items_in_pieces(text: bytes) -> Generator[None, None, Any]:
 
 
 def parse_in_pieces(text: bytes) -> Generator[None, None, Any]:
-    """Parse JSON as ``orjson.loads`` does, in less than 1 ms at a time if it is a DynamoDB answer of many items.
+    """Parse JSON as ``read_json`` does, in less than 1 ms at a time if it is a DynamoDB answer of many items.
 
     Items are cut out of the arrays that they are in, and what is left is parsed with a number in their place. A piece
     is known to be whole items because it parses as an array; where none is found, the rest is parsed at one go.
@@ -87,8 +86,8 @@ def parse_in_pieces(text: bytes) -> Generator[None, None, Any]:
         # Between the two there is the end of this array, and perhaps the beginning of the next.
         array = None if between is None else _ARRAY.search(text, at, between.start())
     left.append(view[kept:])
-    answer = orjson.loads(b"".join(left))
-    return answer if _put_back(arrays, answer) else orjson.loads(text)
+    answer = read_json(b"".join(left))
+    return answer if _put_back(arrays, answer) else read_json(text)
 
 
 def _loads(text: bytes) -> Any:
@@ -100,7 +99,7 @@ def _loads(text: bytes) -> Any:
     collects = gc.isenabled()
     gc.disable()
     try:
-        return orjson.loads(text)
+        return read_json(text)
     finally:
         if collects:
             gc.enable()

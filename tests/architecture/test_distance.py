@@ -13,9 +13,9 @@ from itertools import count
 from pathlib import Path
 from types import FrameType, SimpleNamespace
 
-import orjson
 import pytest
 from aiohttp import web
+from pydantic_core import to_json
 
 from dynamap_async import Credentials, Model, PartitionKey, Session, SortKey
 
@@ -45,7 +45,7 @@ SLACK = 1.1
 
 async def answer(request: web.Request) -> web.Response:
     operation = request.headers["X-Amz-Target"].rpartition(".")[2]
-    return web.Response(body=orjson.dumps(ANSWERS[operation]), content_type="application/x-amz-json-1.0")
+    return web.Response(body=to_json(ANSWERS[operation]), content_type="application/x-amz-json-1.0")
 
 
 Noting = Callable[[Callable[[FrameType], None]], AbstractContextManager[None]]

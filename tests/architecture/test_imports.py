@@ -92,7 +92,7 @@ UNNEEDED = {
 """What others install beside the library, and what it needs in some sessions only."""
 NEEDED = {
     *("pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection"),
-    *("orjson", "httptools", "cython_runtime", "aiohappyeyeballs"),
+    *("httptools", "cython_runtime", "aiohappyeyeballs"),
 }
 """What a first session loads of other distributions."""
 LAZY_ROOMS = sorted(
@@ -131,7 +131,7 @@ def test_importing_the_package_loads_nothing_but_knows_all_names() -> None:
         LOADED,
     )
     assert {name for name in modules if name.startswith("dynamap_async")} == {"dynamap_async"}
-    assert not packages_of(modules) & {"pydantic", "aiohttp", "aiobotocore", "anyio", "orjson"}
+    assert not packages_of(modules) & {"pydantic", "aiohttp", "aiobotocore", "anyio"}
     assert set(dynamap_async.__all__) <= names
     assert "dynamap_async.errors" in later
 
@@ -170,13 +170,13 @@ asyncio.run(start())
 """
     _before, opened, after = told_by(SESSION, LOADED, started, "asyncio.run(main())", LOADED)
     late = packages_of(after - opened)
-    assert not late & {"dynamap_async", "aiohttp", "aiobotocore", "botocore", "anyio", "pydantic", "orjson"}
+    assert not late & {"dynamap_async", "aiohttp", "aiobotocore", "botocore", "anyio", "pydantic"}
 
 
 def test_a_call_finds_only_modules_of_the_library_left_to_import_and_only_the_first_time() -> None:
     again = "asyncio.run(main())"
     _before, opened, after, _opened, later = told_by(SESSION, LOADED, again, LOADED, again, LOADED)
-    assert not packages_of(after - opened) & {"aiohttp", "aiobotocore", "botocore", "anyio", "pydantic", "orjson"}
+    assert not packages_of(after - opened) & {"aiohttp", "aiobotocore", "botocore", "anyio", "pydantic"}
     assert not packages_of(later - after) & {"dynamap_async"}
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-import orjson
 import pytest
+from pydantic_core import from_json, to_json
 
 import dynamap_async
 from benchmarks import subjects
@@ -36,7 +36,7 @@ PACKAGE = str(Path(dynamap_async.__file__).parent) + os.sep
 
 
 ANSWERS = {"GetItem": {"Item": ITEM}, "UpdateItem": {"Attributes": ITEM}, "Query": PAGE}
-JSON = {operation: orjson.dumps(answer) for operation, answer in ANSWERS.items()}
+JSON = {operation: to_json(answer) for operation, answer in ANSWERS.items()}
 
 
 class AtOnce:
@@ -54,7 +54,7 @@ class AtOnce:
         if request.operation == "BatchGetItem":
             ((table, asked),) = request.body["RequestItems"].items()
             answer = {"Responses": {table: [{**key, **REST} for key in asked["Keys"]]}, "UnprocessedKeys": {}}
-            return left(orjson.dumps(answer))
+            return left(to_json(answer))
         if request.operation == "UpdateItem":
             return ANSWERS["UpdateItem"]
         return left(JSON[request.operation]) if request.operation in JSON else {}
@@ -62,7 +62,7 @@ class AtOnce:
 
 def left(text):
     """Return an answer as the wire transport gives it: without the native codec, all of it is parsed."""
-    return leave_items(text) or orjson.loads(text)
+    return leave_items(text) or from_json(text)
 
 
 async def together(call, count):

@@ -9,7 +9,7 @@ from benchmarks.results import Results
 from benchmarks.rounds import Plan
 from benchmarks.subjects import NAMES, OURS
 
-TOLD = {"versions": {"orjson": "3"}, "returns": "models", "python": "3.13.0"}
+TOLD = {"versions": {"aiohttp": "3"}, "returns": "models", "python": "3.13.0"}
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import copy
 import pickle
 from typing import Any, Literal
 
-import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
+from pydantic_core import from_json, to_json
 
 from dynamap_async import Attr, Model, PartitionKey, attr
 from dynamap_async.models import REMOVED, changed, changes, definition_of, known
@@ -90,7 +90,7 @@ def applied(stored, differences):
 @settings(max_examples=100)
 def test_the_stored_item_after_the_changes_is_the_encoded_instance(tree, copied, data):
     definition = definition_of(Tree)
-    stored = orjson.loads(orjson.dumps(definition.items.encode(tree)))
+    stored = from_json(to_json(definition.items.encode(tree)))
     [item] = definition.items.decode([stored])
     assert changes(item, definition) == {}
     item = copied(item)
@@ -107,7 +107,7 @@ def test_the_stored_item_after_the_changes_is_the_encoded_instance(tree, copied,
 @settings(max_examples=100)
 def test_what_a_sparse_item_lacks_and_what_the_model_does_not_know_stay_so(tree, data):
     definition = definition_of(Tree)
-    stored = orjson.loads(orjson.dumps(definition.items.encode(tree)))
+    stored = from_json(to_json(definition.items.encode(tree)))
     for name in data.draw(st.lists(st.sampled_from(sorted(stored.keys() - {"id"})), max_size=4, unique=True)):
         del stored[name]
     if "leaf" in stored and "M" in stored["leaf"]:

@@ -25,7 +25,7 @@ class Shelved(Post, table=SHELVED):
 class Ours(Client):
     """One session."""
 
-    distributions = ("dynamap_async", "aiobotocore", "aiohttp", "anyio", "orjson", "pydantic")
+    distributions = ("dynamap_async", "aiobotocore", "aiohttp", "anyio", "pydantic")
 
     async def open(self) -> None:
         """Enter a session; it sends nothing yet."""

@@ -9,9 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, cast
 
-import orjson
-
 from dynamap_async.models import Definition, Model, definition_of, key_of_item, remember_texts, stored_as_read
+from dynamap_async.native.json_text import Spliced, read_json
 from dynamap_async.operations import Delete, Put
 from dynamap_async.operations.delete import delete_of_key
 from dynamap_async.operations.put import indexes_without, put_of_encoded
@@ -127,9 +126,9 @@ class PlainPuts(PlainWrites):
     def entries(self, writes: Sequence[PlainWrite]) -> Any:
         """Return the entries of a BatchWriteItem for some writes."""
         if not self.context.splices:
-            return [{"PutRequest": {"Item": orjson.loads(write.text)}} for write in writes]
+            return [{"PutRequest": {"Item": read_json(write.text)}} for write in writes]
         texts = b'}},{"PutRequest":{"Item":'.join([write.text for write in writes])
-        return orjson.Fragment(b'[{"PutRequest":{"Item":' + texts + b"}}]")
+        return Spliced(b'[{"PutRequest":{"Item":' + texts + b"}}]")
 
     def is_in_all_indexes(self, write: PlainWrite) -> bool:
         """Return whether the item has an entry in each global index."""

@@ -8,8 +8,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-import orjson
-
+from dynamap_async.native.json_text import read_json, write_json
 from dynamap_async.service import CONTENT_TYPE
 from dynamap_async.testing.faults.fault_kinds import Damage
 from dynamap_async.testing.faults.scripted_calls import WRITES, FaultyCall
@@ -38,7 +37,7 @@ _HTML: Final = b"<html><body><h1>%d</h1>No server is available to handle this re
 
 def json_answer(content: Body, status: int = 200) -> Answer:
     """Return an answer with its checksum, as DynamoDB sends it."""
-    body = orjson.dumps(content)
+    body = write_json(content)
     headers = {
         "content-type": CONTENT_TYPE,
         "x-amz-crc32": str(zlib.crc32(body)),
@@ -112,7 +111,7 @@ def _resources(call: FaultyCall) -> list[str]:
 def object_of(body: bytes) -> dict[str, Any]:
     """Return the JSON object that bytes hold; an empty one if they hold none."""
     try:
-        content: Any = orjson.loads(body)
+        content: Any = read_json(body)
     except ValueError:
         return {}
     return cast("dict[str, Any]", content) if isinstance(content, dict) else {}

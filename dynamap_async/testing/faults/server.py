@@ -12,9 +12,9 @@ from typing import Any, Final, Self
 
 import aiohttp
 import anyio
-import orjson
 
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.native.json_text import write_json
 from dynamap_async.session import Session
 from dynamap_async.testing.engine import CREDENTIALS, REGION
 from dynamap_async.testing.faults.exchange import Received, read_request, reset, write_answer
@@ -185,7 +185,7 @@ class FaultyServer:
                 return throttled(call, "ProvisionedThroughputExceededException")
             case LeftOver():
                 rest, left = divided(call, fault.count)
-                answer = await self._ask(received, orjson.dumps(rest))
+                answer = await self._ask(received, write_json(rest))
                 if answer.status != 200:
                     return answer
                 return json_answer(with_left_over(call, object_of(answer.body), left))

@@ -44,7 +44,7 @@ try:
 except SystemExit:
     print(*sorted(set(sys.modules) & set(%r)), file=sys.stderr)
 """
-WORK = ("asyncio", "aiohttp", "aiobotocore", "botocore", "orjson", "dynamap_async.codec", "dynamap_async.models")
+WORK = ("asyncio", "aiohttp", "aiobotocore", "botocore", "dynamap_async.codec", "dynamap_async.models")
 HELP = ("pydantic", "rich")
 COMMANDS_LOADED = {
     entry.home.partition(":")[0]: f"dynamap_async.cli.{entry.home.partition(':')[0]}" for entry in COMMANDS.values()

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import orjson
 import pytest
 from pydantic import ConfigDict, create_model
+from pydantic_core import to_json
 
 from dynamap_async import Model, PartitionKey
 from dynamap_async.models import definition_of
@@ -64,7 +64,7 @@ def as_answered(page: Sequence[Any]) -> Sequence[Any]:
     """Return items as the native codec gives them; the same where it is not in use."""
     if NATIVE is None:
         return page
-    reader = NATIVE.answer_reader(orjson.dumps({"Items": page}), orjson.loads)
+    reader = NATIVE.answer_reader(to_json({"Items": page}))
     while not reader.read(1000):
         pass
     assert reader.answer is not None

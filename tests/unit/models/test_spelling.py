@@ -6,9 +6,9 @@ from datetime import UTC, datetime, time
 from typing import Annotated
 from uuid import UUID
 
-import orjson
 import pytest
 from pydantic import AfterValidator, BaseModel, NaiveDatetime, PastDatetime
+from pydantic_core import from_json, to_json
 
 from dynamap_async import Attr, Model, PartitionKey, Put, attr
 from dynamap_async.errors import EncodeError
@@ -68,8 +68,8 @@ def as_dicts(items):
 
 
 def as_json(items):
-    answer = orjson.dumps({"Items": items})
-    return (leave_items(answer) or orjson.loads(answer))["Items"]
+    answer = to_json({"Items": items})
+    return (leave_items(answer) or from_json(answer))["Items"]
 
 
 def read(model, *items, way=as_dicts):
@@ -77,7 +77,7 @@ def read(model, *items, way=as_dicts):
 
 
 def put(item):
-    return orjson.loads(Put(item)._json)
+    return from_json(Put(item)._json)
 
 
 def stored(place, text):

@@ -8,9 +8,9 @@ import weakref
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-import orjson
 import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic_core import from_json, to_json
 
 from dynamap_async import Attr, Model, PartitionKey, attr
 from dynamap_async.errors import ItemValidationError, OperationError
@@ -93,7 +93,7 @@ MODELS = [Shop, FrozenShop, CheckedShop, StrictShop, OpenShop, RewrittenShop, In
 def stored_and_read(item):
     definition = definition_of(type(item))
     stored = definition.items.encode(item)
-    return definition.items.decode([orjson.loads(orjson.dumps(stored))])[0]
+    return definition.items.decode([from_json(to_json(stored))])[0]
 
 
 def shop(model=Shop):
@@ -416,15 +416,13 @@ def _bytes_of(count, *, remembers):
         )
         for number in range(count)
     ]
-    pages = [
-        orjson.dumps([codec.encode(item) for item in items[start : start + 100]]) for start in range(0, count, 100)
-    ]
+    pages = [to_json([codec.encode(item) for item in items[start : start + 100]]) for start in range(0, count, 100)]
     kept = []
     gc.collect()
     tracemalloc.start()
     try:
         for page in pages:
-            kept += codec.decode(orjson.loads(page))
+            kept += codec.decode(from_json(page))
             if not remembers:
                 for item in kept[-100:]:
                     forget(item)

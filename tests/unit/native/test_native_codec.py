@@ -20,16 +20,17 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-import orjson
 import pytest
 from pydantic import ConfigDict, TypeAdapter
+from pydantic_core import from_json, to_json
 
 from dynamap_async import Model, PartitionKey, Put, Session, StoredItem, codec, upgrade
 from dynamap_async.codec import decode_any, item_size, native_decoder
 from dynamap_async.errors import EncodeError, ItemTooLargeError, ItemValidationError
 from dynamap_async.models import changes, definition_of
 from dynamap_async.models.state import state_of
-from dynamap_async.native import ACTIVE, JSON_ITEM, NATIVE, VARIABLE, json_bytes, json_of, plain
+from dynamap_async.native import ACTIVE, JSON_ITEM, NATIVE, VARIABLE, plain
+from dynamap_async.native.json_text import json_bytes, json_of
 from dynamap_async.planning import Context
 
 WRITTEN = (
@@ -91,7 +92,7 @@ STORED: dict[str, Any] = {
 
 def items_in(*stored: Any) -> list[Any]:
     assert NATIVE is not None
-    reader = NATIVE.answer_reader(json.dumps({"Items": stored}).encode(), orjson.loads)
+    reader = NATIVE.answer_reader(json.dumps({"Items": stored}).encode())
     assert reader.read(2**30)
     assert reader.answer is not None
     return reader.answer["Items"]
@@ -204,7 +205,7 @@ def test_floats_are_left_to_python_where_arithmetic_is_wider_than_they_are(tmp_p
     assert spec.loader is not None
     codec_of_wide = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(codec_of_wide)
-    reader = codec_of_wide.AnswerReader(b'{"Items":[{"x":{"N":"98.5"}}]}', orjson.loads)
+    reader = codec_of_wide.AnswerReader(b'{"Items":[{"x":{"N":"98.5"}}]}')
     assert reader.read(1_000)
     of_python = described("floating", lambda text: ("made", text), of=float, encode=lambda value: {"N": "1"})
     fields = fields_of(part("x", of_python))
@@ -261,7 +262,7 @@ def test_a_decoder_keeps_the_json_of_some_attributes_where_it_is_short(length: i
 )
 def test_a_decoder_counts_items_with_a_mark_and_gives_it_to_nobody(stored: str, *, is_marked: bool) -> None:
     assert NATIVE is not None
-    reader = NATIVE.answer_reader(f'{{"Items":[{stored}]}}'.encode(), orjson.loads)
+    reader = NATIVE.answer_reader(f'{{"Items":[{stored}]}}'.encode())
     assert reader.read(10_000)
     assert reader.answer is not None
     for drops in (True, False):
@@ -281,15 +282,15 @@ def test_the_values_of_a_mark_are_bytes() -> None:
 @native
 def test_the_last_of_two_attributes_of_one_name_counts() -> None:
     assert NATIVE is not None
-    reader = NATIVE.answer_reader(b'{"Item":{"a":{"S":"1"},"a":{"S":"2"}}}', orjson.loads)
+    reader = NATIVE.answer_reader(b'{"Item":{"a":{"S":"1"},"a":{"S":"2"}}}')
     assert reader.read(100)
     assert reader.answer is not None
     item = reader.answer["Item"]
     assert (item["a"], plain(item)) == ({"S": "2"}, {"a": {"S": "2"}})
 
 
-def test_the_json_of_plain_items_is_that_of_orjson() -> None:
-    assert (json_of(STORED), json_bytes(STORED)) == (orjson.dumps(STORED), len(orjson.dumps(STORED)))
+def test_the_json_of_plain_items_is_that_of_pydantic() -> None:
+    assert (json_of(STORED), json_bytes(STORED)) == (to_json(STORED), len(to_json(STORED)))
 
 
 @native
@@ -305,7 +306,7 @@ def test_an_item_with_members_that_a_nested_model_does_not_know_is_remembered_as
     [thing] = definition_of(Thing).items.decode(items_in({**STORED, "parts": {"L": [{"M": part}]}}))
     assert thing.parts == [Part(name="x")]
     values, _ = state_of(thing)
-    assert orjson.loads(values)["parts"] == {"L": [{"M": part}]}
+    assert from_json(values)["parts"] == {"L": [{"M": part}]}
 
 
 @native
@@ -488,7 +489,7 @@ def test_reading_leaves_no_memory_behind() -> None:
             assert [item["id"] for item in items] == [{"S": "a"}] * 3
             for text in (b'{"Items":[{"a":{"S":"x"}},', b'{"Items":[1]}', b'{"Responses":{"t":[{}]}}x'):
                 with pytest.raises(ValueError, match="unusual form"):
-                    NATIVE.answer_reader(text, orjson.loads).read(100)  # type: ignore[union-attr]
+                    NATIVE.answer_reader(text).read(100)  # type: ignore[union-attr]
 
     assert memory_left_by(read_pages) < 4_000
 
@@ -500,13 +501,13 @@ def test_reading_leaves_no_memory_behind() -> None:
 def test_reference_counts_are_as_before(stored: Any) -> None:
     decoder: Any = definition_of(Thing).items.decoders._native
     text = json.dumps({"Items": [stored] * 10}).encode()
-    things = [text, orjson.loads, None, True, "id", JSON_ITEM]
+    things = [text, None, True, "id", JSON_ITEM]
 
     def counts() -> list[int]:
         return [sys.getrefcount(thing) for thing in things]
 
     def read() -> None:
-        reader = NATIVE.answer_reader(text, orjson.loads)  # type: ignore[union-attr]
+        reader = NATIVE.answer_reader(text)  # type: ignore[union-attr]
         reader.read(2**30)
         decoder(reader.answer["Items"])  # type: ignore[index]
 
@@ -525,14 +526,14 @@ def thing(**values: Any) -> Thing:
 @native
 def test_an_item_is_written_with_its_key_and_its_size_beside_it() -> None:
     found = definition_of(Thing).items.encoded(thing())
-    assert found == ({"id": {"S": "a"}}, WRITTEN, item_size(orjson.loads(WRITTEN)))
+    assert found == ({"id": {"S": "a"}}, WRITTEN, item_size(from_json(WRITTEN)))
 
 
 @native
 def test_an_unusual_value_is_given_to_its_converter_and_the_item_is_written_all_the_same() -> None:
     for number in (10**18, -(10**37), Level.LOW):
         _, text, size = definition_of(Thing).items.encoded(thing(number=number))
-        stored = orjson.loads(text)
+        stored = from_json(text)
         assert stored["number"] == {"N": str(int(number))}
         assert size == item_size(stored)
 
@@ -568,7 +569,7 @@ def test_a_model_with_members_of_users_names_is_left_to_the_codec_in_python() ->
 def test_a_put_measures_nothing_that_was_counted_when_it_was_encoded() -> None:
     request = Put(thing()).request(Context())
     assert request.target is not None
-    assert request.target.measured == item_size(orjson.loads(WRITTEN))
+    assert request.target.measured == item_size(from_json(WRITTEN))
 
 
 @native

@@ -33,7 +33,7 @@ def loaded() -> ModuleType:
 
 def items_of(codec: Any, *ids: str) -> list[Any]:
     """Return items of an answer, as one load of the extension has them."""
-    reader = codec.AnswerReader(json.dumps({"Items": [{"id": {"S": each}} for each in ids]}).encode(), json.loads)
+    reader = codec.AnswerReader(json.dumps({"Items": [{"id": {"S": each}} for each in ids]}).encode())
     assert reader.read(1_000_000)
     items: list[Any] = reader.answer["Items"]
     return items
@@ -115,7 +115,7 @@ def test_threads_that_read_one_answer_read_each_part_once() -> None:
     codec = loaded()
     ids = [str(number) for number in range(500)]
     text = json.dumps({"Items": [{"id": {"S": each}} for each in ids], "Count": len(ids)}).encode()
-    reader, start = codec.AnswerReader(text, json.loads), threading.Barrier(4)
+    reader, start = codec.AnswerReader(text), threading.Barrier(4)
 
     def work() -> None:
         start.wait()
@@ -134,8 +134,8 @@ def test_threads_that_read_one_answer_read_each_part_once() -> None:
 def test_what_is_left_out_is_counted_for_the_call_that_left_it_out() -> None:
     codec = loaded()
     text = json.dumps({"Items": [{"id": {"M": {"id": {"S": "a"}, "more": {"S": "b"}}}}]}).encode()
-    inner = codec.AnswerReader(text, json.loads)
-    outer = codec.AnswerReader(text, json.loads)
+    inner = codec.AnswerReader(text)
+    outer = codec.AnswerReader(text)
     assert inner.read(1_000)
     assert outer.read(1_000)
     counts = []

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 
-import orjson
 import pytest
+from pydantic_core import to_json
 
 from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, Query, Scan, SortKey, Table, attr
 from dynamap_async.errors import CursorError, OperationError
@@ -95,7 +95,7 @@ def refused(called):
 def test_what_has_a_wrong_signature_is_neither_inflated_nor_parsed(monkeypatch, secret, body):
     forged = text(b"\0" * 16 + body)
     monkeypatch.setattr("dynamap_async.planning.cursors.zlib.decompressobj", refused("zlib"))
-    monkeypatch.setattr("dynamap_async.planning.cursors.orjson.loads", refused("orjson"))
+    monkeypatch.setattr("dynamap_async.planning.cursors.read_json", refused("JSON"))
     with pytest.raises(CursorError, match="damaged, or belongs to another query"):
         decode_cursor(forged, "binding", secret, keys=keys_of(POSITION))
 
@@ -118,7 +118,7 @@ def test_a_text_that_is_too_long_is_not_even_decoded(monkeypatch, decode, length
 
 @pytest.mark.parametrize(("spaces", "fits"), [(1_000, True), (64_000, True), (66_000, False), (50_000_000, False)])
 def test_where_nobody_signs_nothing_is_inflated_beyond_what_a_cursor_can_hold(spaces, fits):
-    padded = orjson.dumps([1, POSITION])[:-1] + b" " * spaces + b"]"
+    padded = to_json([1, POSITION])[:-1] + b" " * spaces + b"]"
     forged = signed(zlib.compress(padded, 9), "binding")
     decode = partial(decode_cursor, forged, "binding", None, keys=keys_of(POSITION))
     if fits:
@@ -131,7 +131,7 @@ def test_where_nobody_signs_nothing_is_inflated_beyond_what_a_cursor_can_hold(sp
 @pytest.mark.parametrize(("spaces", "fits"), [(64_000, True), (66_000, False), (1_000_000, False)])
 def test_the_positions_of_several_queries_are_inflated_no_further_than_they_can_hold(spaces, fits):
     state = {"total": 2, "begun": 1, "at": {"0": POSITION}}
-    forged = signed(zlib.compress(orjson.dumps([1, state])[:-1] + b" " * spaces + b"]", 9), "binding")
+    forged = signed(zlib.compress(to_json([1, state])[:-1] + b" " * spaces + b"]", 9), "binding")
     decode = partial(decode_positions, forged, "binding", None, total=2, keys=keys_of(POSITION))
     if fits:
         assert decode() == Positions(1, {0: POSITION})
@@ -141,7 +141,7 @@ def test_the_positions_of_several_queries_are_inflated_no_further_than_they_can_
 
 
 def test_a_body_that_goes_on_after_its_end_is_refused():
-    forged = signed(zlib.compress(orjson.dumps([1, POSITION])) + b"more", "binding")
+    forged = signed(zlib.compress(to_json([1, POSITION])) + b"more", "binding")
     with pytest.raises(CursorError, match="damaged"):
         decode_cursor(forged, "binding", None, keys=keys_of(POSITION))
 
@@ -298,7 +298,7 @@ def test_a_cursor_is_read_with_the_secret_it_was_signed_with(tweet, made, read):
 
 @pytest.mark.parametrize("secret", [None, SECRET])
 def test_a_cursor_of_another_version_is_refused(secret):
-    newer = signed(orjson.dumps([2, POSITION]), "binding", secret)
+    newer = signed(to_json([2, POSITION]), "binding", secret)
     with pytest.raises(CursorError, match="version 2, and this library reads"):
         decode_cursor(newer, "binding", secret, keys=keys_of(POSITION))
 

@@ -3,8 +3,8 @@
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
-import orjson
 import pytest
+from pydantic_core import from_json, to_json
 
 from dynamap_async.request import Request
 from dynamap_async.testing import probe
@@ -86,8 +86,8 @@ def tables_at():
         names, after = [], {}
         try:
             while True:  # a page has 100 names, and other tests leave tables behind
-                connection.request("POST", "/", body=orjson.dumps(after), headers=probe.HEADERS)
-                page = orjson.loads(connection.getresponse().read())
+                connection.request("POST", "/", body=to_json(after), headers=probe.HEADERS)
+                page = from_json(connection.getresponse().read())
                 names += page["TableNames"]
                 if "LastEvaluatedTableName" not in page:
                     return names

@@ -366,7 +366,7 @@ import sys
 def test_it():
     found = [name for name in sys.modules if name.partition(".")[0] == "dynamap_async"]
     assert found == ["dynamap_async", "dynamap_async.pytest_plugin"]
-    assert not {"aiobotocore", "aiohttp", "boto3", "flask", "moto", "orjson", "pydantic"} & {*sys.modules}
+    assert not {"aiobotocore", "aiohttp", "boto3", "flask", "moto", "pydantic"} & {*sys.modules}
 """
 
 

@@ -1,9 +1,9 @@
 import contextlib
 
 import botocore.session
-import orjson
 import pytest
 import pytest_asyncio
+from pydantic_core import from_json, to_json
 
 from dynamap_async import Session
 from dynamap_async.errors import (
@@ -53,7 +53,7 @@ async def test_answer_is_in_wire_form(server, connect_client, get_item):
     server.then(b'{"Item": {"raw": {"B": "AAE="}}}')
     transport = await connect_client()
     assert await transport.send(get_item) == {"Item": {"raw": {"B": "AAE="}}}
-    assert orjson.loads(server.requests[0].body) == get_item.body
+    assert from_json(server.requests[0].body) == get_item.body
 
 
 @pytest.mark.asyncio
@@ -171,7 +171,7 @@ async def test_server_failure_without_json_is_an_internal_server_error(server, c
 @pytest.mark.asyncio
 async def test_item_of_a_failed_condition_is_in_wire_form(server, connect_client, get_item):
     body = {"__type": "x#ConditionalCheckFailedException", "message": "no", "Item": {"raw": {"B": "AAE="}}}
-    server.then(orjson.dumps(body), status=400)
+    server.then(to_json(body), status=400)
     transport = await connect_client()
     with pytest.raises(ConditionalCheckFailedError) as raised:
         await transport.send(get_item)

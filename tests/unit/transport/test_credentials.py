@@ -1,9 +1,9 @@
 import asyncio
 import datetime
 
-import orjson
 import pytest
 from aiobotocore.credentials import AioRefreshableCredentials
+from pydantic_core import to_json
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError, CredentialsRejectedError
@@ -14,7 +14,7 @@ from dynamap_async.transport.http import credential_source
 from dynamap_async.transport.session_credentials import SessionCredentials
 from dynamap_async.transport.settings import ConnectionSettings
 
-EXPIRED = orjson.dumps({"__type": "com.amazon.coral.service#ExpiredTokenException", "message": "expired"})
+EXPIRED = to_json({"__type": "com.amazon.coral.service#ExpiredTokenException", "message": "expired"})
 
 
 def metadata(number, *, minutes=60):

@@ -3,8 +3,8 @@
 import logging
 import traceback
 
-import orjson
 import pytest
+from pydantic_core import to_json
 
 from dynamap_async import Session
 from dynamap_async.config import Credentials
@@ -65,7 +65,7 @@ async def test_a_refused_endpoint_keeps_its_password(url, given, monkeypatch, ca
 async def test_a_refusal_that_quotes_the_signature_is_told_without_the_key(server, connect, get_item):
     key, secret, token = CREDENTIALS.access_key_id, CREDENTIALS.secret_access_key, CREDENTIALS.session_token
     quoted = f"Authorization=AWS4-HMAC-SHA256 Credential={key}/20261122, X-Amz-Security-Token={token} {secret}"
-    body = orjson.dumps({"__type": "x#IncompleteSignatureException", "message": quoted})
+    body = to_json({"__type": "x#IncompleteSignatureException", "message": quoted})
     server.then(body, status=400)
     transport = await connect(credentials=CREDENTIALS)
     with pytest.raises(CredentialsRejectedError, match=r"Credential=\.\.\./20261122") as raised:
@@ -76,7 +76,7 @@ async def test_a_refusal_that_quotes_the_signature_is_told_without_the_key(serve
 @pytest.mark.asyncio
 async def test_a_refusal_is_told_as_it_is_where_a_made_up_key_is_a_part_of_its_words(server, connect, get_item):
     told = "GetItem is not allowed for the table items"
-    server.then(orjson.dumps({"__type": "x#UnrecognizedClientException", "message": told}), status=400)
+    server.then(to_json({"__type": "x#UnrecognizedClientException", "message": told}), status=400)
     transport = await connect(credentials=Credentials(access_key_id="t", secret_access_key="It", session_token="items"))
     with pytest.raises(CredentialsRejectedError, match=told):
         await transport.send(get_item)

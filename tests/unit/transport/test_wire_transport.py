@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import count
 from types import SimpleNamespace
 
-import orjson
 import pytest
+from pydantic_core import from_json, to_json
 
 from dynamap_async import turns as turns_of_the_loop
 from dynamap_async.config import Credentials
@@ -30,7 +30,7 @@ from dynamap_async.transport import AioConfig, Connection, WireTransport
 
 
 def refusal(code, **facts):
-    return orjson.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "no", **facts})
+    return to_json({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "no", **facts})
 
 
 def http_date(seconds_from_now):
@@ -51,7 +51,7 @@ async def test_request_is_dynamodbs_json_protocol(server, connect, get_item, con
 
     (received,) = server.requests
     assert received.target == "/"
-    assert orjson.loads(received.body) == get_item.body
+    assert from_json(received.body) == get_item.body
     assert received.headers["x-amz-target"] == "DynamoDB_20120810.GetItem"
     assert received.headers["content-type"] == "application/x-amz-json-1.0"
     assert received.headers["accept-encoding"] == "identity"
@@ -122,7 +122,7 @@ async def test_answer_that_comes_in_pieces_is_read_to_its_end(server, connect, g
     text = "x" * 999_989
     transport = await connect()
     for _ in range(2):
-        server.then(body=orjson.dumps({"Item": text}), late_bytes=late_bytes)
+        server.then(body=to_json({"Item": text}), late_bytes=late_bytes)
         assert await transport.send(get_item) == {"Item": text}
     assert server.connections == 1
 
@@ -163,7 +163,7 @@ async def test_damaged_answer_leaves_the_outcome_unknown(server, connect, get_it
     assert len(server.requests) == 1
 
 
-LARGE = orjson.dumps({"Items": [{"id": {"N": str(number)}, "text": {"S": "}},{"}} for number in range(10_000)]})
+LARGE = to_json({"Items": [{"id": {"N": str(number)}, "text": {"S": "}},{"}} for number in range(10_000)]})
 
 
 @pytest.mark.asyncio
@@ -178,14 +178,14 @@ async def test_large_answer_is_parsed_with_turns_of_the_event_loop_in_between(se
     monkeypatch.setattr(turns_of_the_loop, "time", SimpleNamespace(perf_counter=lambda: next(looks) / 1000))
     server.then(LARGE)
     transport = await connect()
-    assert await transport.send(get_item) == orjson.loads(LARGE)
+    assert await transport.send(get_item) == from_json(LARGE)
     assert len(turns) >= len(LARGE) / 2**15 / 3  # a clock that moves 1 ms with each look: a turn for 3 pieces
 
 
 @pytest.mark.asyncio
 async def test_small_answer_is_read_at_once(server, connect, get_item, monkeypatch):
     monkeypatch.setattr("dynamap_async.transport.http.in_turns", None)
-    server.then(orjson.dumps({"Item": {"text": {"S": "x" * 100_000}}}))
+    server.then(to_json({"Item": {"text": {"S": "x" * 100_000}}}))
     transport = await connect()
     assert await transport.send(get_item)
 
@@ -215,7 +215,7 @@ async def test_damaged_large_answer_leaves_the_outcome_unknown(server, connect, 
 async def test_large_refusal_carries_its_facts(server, connect, get_item):
     reasons = [{"Code": "None", "Item": {"text": {"S": "x" * 3000}}}] * 100
     body = {"__type": "com.amazonaws#ThrottlingException", "message": "slow down", "CancellationReasons": reasons}
-    server.then(orjson.dumps(body), status=400)
+    server.then(to_json(body), status=400)
     transport = await connect()
     with pytest.raises(ThrottledError, match="slow down"):
         await transport.send(get_item)

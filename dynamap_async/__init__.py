@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from dynamap_async.errors import DynamapError
     from dynamap_async.events import (
         BatchSplit,
-        ChangesBehind,
-        ChangesLost,
         Event,
         HotPartition,
         InvalidItemsSkipped,
@@ -31,9 +29,6 @@ if TYPE_CHECKING:
         RequestQueued,
         RequestRetried,
         RequestSent,
-        ShardEnded,
-        ShardOpened,
-        StreamEvent,
     )
     from dynamap_async.expressions import Change, Condition, Expr, path
     from dynamap_async.models import (
@@ -129,7 +124,8 @@ if TYPE_CHECKING:
         UpgradeReport,
     )
     from dynamap_async.statistics import BucketStatistics, OperationStatistics, Statistics
-    from dynamap_async.streams import ItemChange, decode_changes
+    from dynamap_async.streams import ItemChange, ItemChanges, decode_changes
+    from dynamap_async.streams.events import ChangesBehind, ChangesLost, ShardEnded, ShardOpened, StreamEvent
     from dynamap_async.usage import IndexUsage, OperationUsage, Usage
 
 __version__ = "0.1.0"
@@ -182,6 +178,7 @@ __all__ = [
     "InvalidItem",
     "InvalidItemsSkipped",
     "ItemChange",
+    "ItemChanges",
     "ItemStream",
     "Key",
     "KeyValue",
@@ -272,9 +269,8 @@ _NAMES: Final = {
     "config": "BatchPolicy CapacityPolicy Credentials Priority RetryPolicy",
     "errors": "DynamapError",
     "events": (
-        "BatchSplit ChangesBehind ChangesLost Event HotPartition InvalidItemsSkipped LargeItemCollection Observer "
-        "PaceChanged RequestAnswered RequestEnded RequestHeldUp RequestQueued RequestRetried RequestSent ShardEnded "
-        "ShardOpened StreamEvent"
+        "BatchSplit Event HotPartition InvalidItemsSkipped LargeItemCollection Observer PaceChanged RequestAnswered "
+        "RequestEnded RequestHeldUp RequestQueued RequestRetried RequestSent"
     ),
     "expressions": "Change Condition Expr path",
     "models": (
@@ -296,7 +292,8 @@ _NAMES: Final = {
         "Transaction TransactionUpdate UpgradePass UpgradeReport"
     ),
     "statistics": "BucketStatistics OperationStatistics Statistics",
-    "streams": "ItemChange decode_changes",
+    "streams.events": "ChangesBehind ChangesLost ShardEnded ShardOpened StreamEvent",
+    "streams": "ItemChange ItemChanges decode_changes",
     "usage": "IndexUsage OperationUsage Usage",
 }
 """Home -> the names that are imported from it."""

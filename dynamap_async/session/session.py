@@ -47,6 +47,7 @@ from dynamap_async.usage import Usage
 if TYPE_CHECKING:
     from dynamap_async.expressions import Condition, Expr
     from dynamap_async.operations import FindOf, GetOf, Statement, Write, WriteOptions
+    from dynamap_async.planning import UnknownItem
     from dynamap_async.session.bound_reads import BoundCollection, BoundCollectionScan, BoundQuery, BoundScan
     from dynamap_async.session.bound_statement import BoundStatement
     from dynamap_async.session.bound_writes import BoundUpdate
@@ -58,7 +59,9 @@ if TYPE_CHECKING:
     from dynamap_async.session.upgrade_pass import UpgradePass
     from dynamap_async.session.write_back import WriteBack
     from dynamap_async.session.writes import Fence
+    from dynamap_async.streams import ItemChanges, OnGap, Start, UnknownKinds
     from dynamap_async.streams.consumer import Consumer
+    from dynamap_async.streams.following import Following
     from dynamap_async.tables import Tables
     from dynamap_async.transport import AioClient, AioConfig, AioSession
 
@@ -1286,6 +1289,75 @@ class Session(EnteredByAsyncWith):
         from dynamap_async.streams.checkpoints import ShardRecord
 
         await self.tables.ensure(ShardRecord)
+
+    @overload
+    def changes(
+        self, a: type[MA], b: type[MB], /, *, start: Start = ..., **more: Unpack[Following]
+    ) -> ItemChanges[MA | MB]: ...
+    @overload
+    def changes(
+        self, a: type[MA], b: type[MB], c: type[MC], /, *, start: Start = ..., **more: Unpack[Following]
+    ) -> ItemChanges[MA | MB | MC]: ...
+    @overload
+    def changes(
+        self, /, *models: type[M], unknown: Literal["keep"], start: Start = ..., **more: Unpack[Following]
+    ) -> ItemChanges[M | UnknownItem]: ...
+    @overload
+    def changes(self, /, *models: type[M], start: Start = ..., **more: Unpack[Following]) -> ItemChanges[M]: ...
+    def changes(
+        self,
+        /,
+        *models: type[Model],
+        start: Start = "oldest",
+        unknown: UnknownKinds = "raise",
+        on_gap: OnGap = "raise",
+        stream: str | None = None,
+        idle_seconds: float = 1.0,
+        until_idle: bool = False,
+    ) -> ItemChanges[Any]:
+        """Return the changes of a table's items, for ``async with session.changes(Tweet) as changes``.
+
+        ``async for change in changes`` gives one after the other, the changes of each item in order. The position is
+        in memory: ``changes.checkpoint()`` tells it as text. The table needs a stream:
+        ``TableSettings(stream="new-and-old")``.
+
+        Args:
+            models: the model of the table, or models that share it; of a shared table, changes of others are left out.
+            start: ``"oldest"`` for all that is kept, which is of the last 24 hours; ``"latest"`` for what comes from
+                now on; an aware datetime; or a checkpoint, to go on from there.
+            unknown: what an item of no known model becomes: ``"raise"`` raises when an image is looked at, ``"keep"``
+                gives it as an ``UnknownItem``.
+            on_gap: what becomes of a checkpoint or a time that is not kept any more: ``"raise"`` raises
+                ChangesLostError, ``"oldest"`` goes on with the oldest change that is, and tells observers.
+            stream: the ARN of the stream, also of another account; otherwise the table's latest stream.
+            idle_seconds: where there is nothing new, each shard is looked at once in so many seconds, from 0.25 to 300.
+            until_idle: whether the loop ends when nothing new has come for a few seconds.
+
+        Raises:
+            OperationError: an argument cannot be, or the models are of several tables.
+            ModelDefinitionError: a model has no table.
+
+        Cost:
+            DescribeTable and DescribeStream when they are entered; DescribeStream each 30 seconds; GetRecords, per
+            shard: up to five a second while there are changes, and one in ``idle_seconds`` while there are none.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
+        """
+        from dynamap_async.streams import ChangeDecoder, ItemChanges
+
+        decoder, context = ChangeDecoder(models, unknown), self._runner.context
+        return ItemChanges(
+            self._executor,
+            decoder,
+            table=context.tables.full(decoder.table),
+            stream=stream,
+            start=start,
+            on_gap=on_gap,
+            idle_seconds=idle_seconds,
+            until_idle=until_idle,
+            clock=context.clock,
+        )
 
     def transaction(self, *, client_request_token: str | None = None) -> Transaction:
         """Return a transaction, to be used as ``async with session.transaction() as tx``. See ``Transaction``.

@@ -17,19 +17,24 @@ if TYPE_CHECKING:
     )
     from dynamap_async.streams.checkpoints import Checkpoints, MemoryCheckpoints, ShardRecord
     from dynamap_async.streams.consumer import Consumer, ConsumerStatistics, ShardStatistics
+    from dynamap_async.streams.discovery import DISCOVERY_SECONDS, Discovery
+    from dynamap_async.streams.following import ItemChanges, Start
     from dynamap_async.streams.reading import OnGap, ShardPage, ShardReader
     from dynamap_async.streams.requests import StreamDescription, StreamName, StreamRequests
     from dynamap_async.streams.room import Room
     from dynamap_async.streams.work import ChangeList
 
 __all__ = [
+    "DISCOVERY_SECONDS",
     "BatchItemFailures",
     "ChangeDecoder",
     "ChangeList",
     "Checkpoints",
     "Consumer",
     "ConsumerStatistics",
+    "Discovery",
     "ItemChange",
+    "ItemChanges",
     "MemoryCheckpoints",
     "OnGap",
     "Room",
@@ -37,6 +42,7 @@ __all__ = [
     "ShardReader",
     "ShardRecord",
     "ShardStatistics",
+    "Start",
     "StreamDescription",
     "StreamName",
     "StreamRequests",
@@ -49,6 +55,8 @@ _HOMES: Final = {
     "changes": "BatchItemFailures ChangeDecoder ItemChange UnknownKinds batch_item_failures decode_changes",
     "checkpoints": "Checkpoints MemoryCheckpoints ShardRecord",
     "consumer": "Consumer ConsumerStatistics ShardStatistics",
+    "discovery": "DISCOVERY_SECONDS Discovery",
+    "following": "ItemChanges Start",
     "reading": "OnGap ShardPage ShardReader",
     "requests": "StreamDescription StreamName StreamRequests",
     "room": "Room",

@@ -292,6 +292,11 @@ class ChangeDecoder:
         self._unknown: Final[UnknownKinds] = unknown
         self._shared: Final = self.definition.kinds is not None
 
+    @property
+    def table(self) -> str:
+        """The name of the table, as the models declare it."""
+        return self.definition.require_table("found in a stream").name
+
     def changes(self, records: list[Mapping[str, Any]], *, shard_id: str | None = None) -> Iterator[ItemChange[Any]]:
         """Return the changes of these records that are of one of the models, or of none that is known, in order.
 
@@ -300,7 +305,7 @@ class ChangeDecoder:
             shard_id: the shard that they were read from.
         """
         for record in records:
-            if self._concerns(record["dynamodb"]):
+            if self.concerns(record):
                 yield self.change(record, shard_id)
 
     def change(self, record: Mapping[str, Any], shard_id: str | None = None) -> ItemChange[Any]:
@@ -322,11 +327,15 @@ class ChangeDecoder:
             self._unknown,
         )
 
-    def _concerns(self, change: Mapping[str, Any]) -> bool:
-        """Return whether a change is of an item of these models, or of no known one."""
+    def concerns(self, record: Mapping[str, Any]) -> bool:
+        """Return whether a record is of an item of these models, or of no known one.
+
+        Args:
+            record: as Lambda or GetRecords gives it.
+        """
         if not self._shared:
             return True
-        model = _model_of(change, self.models)
+        model = _model_of(record["dynamodb"], self.models)
         return model is None or issubclass(model, self.models)
 
 

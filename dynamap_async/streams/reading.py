@@ -28,7 +28,8 @@ from dynamap_async.errors import (
     TransportError,
     TrimmedDataAccessError,
 )
-from dynamap_async.events import ChangesBehind, ChangesLost, Event, ShardEnded, ShardOpened
+from dynamap_async.events import Event
+from dynamap_async.streams.events import ChangesBehind, ChangesLost, ShardEnded, ShardOpened
 from dynamap_async.streams.positions import Position
 from dynamap_async.streams.requests import StreamRequests
 from dynamap_async.streams.room import Room
@@ -125,6 +126,16 @@ class ShardReader:
         self.calls: int = 0
         """How many GetRecords were sent."""
 
+    async def open(self) -> None:
+        """Fix where reading begins: ``latest`` is the moment at which this is called. It is optional.
+
+        Raises:
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came.
+        """
+        with suppress(ResourceNotFoundError):  # ``next`` sees to that
+            await self._opened()
+
     async def next(self) -> ShardPage:
         """Return the next page, which may be empty, and begin to fetch the one after it. Not after one that ended.
 
@@ -201,13 +212,18 @@ class ShardReader:
         """Return the answer of one GetRecords, after an iterator was asked for if there is none."""
         if self._is_lost:
             await self._lost()
+        iterator = await self._opened()
+        self.calls += 1
+        return await self._requests.records(iterator)
+
+    async def _opened(self) -> str:
+        """Return the iterator for the next page, after it was asked for if there is none."""
         if self._iterator is None:
             self._iterator = await self._open()
             if not self._is_told:
                 self._is_told = True
                 self._tell(ShardOpened(at=_now(), position=str(self._fetched), **self._place))
-        self.calls += 1
-        return await self._requests.records(self._iterator)
+        return self._iterator
 
     async def _open(self) -> str:
         """Return an iterator for the place where reading goes on."""
@@ -275,6 +291,7 @@ class ShardReader:
         if self._fetched.kind != "oldest":  # else nothing of it was read yet
             self._tell_lost(await self._oldest())
         self._fetched, self._is_lost = Position("oldest"), False
+        self.position = self._fetched
 
     def _tell_lost(self, oldest: Position | None) -> None:
         """Tell that changes were lost.

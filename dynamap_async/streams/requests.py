@@ -41,6 +41,8 @@ class StreamDescription:
     """Whether it is turned on; what is in it can be read for 24 hours after it was turned off."""
     view: str
     """What its records hold, such as ``NEW_AND_OLD_IMAGES``."""
+    created: float | None
+    """When it was turned on, in epoch seconds; None where that is not told."""
     shards: tuple[StreamShard, ...]
     """All of its shards that still have records, or may get some."""
 
@@ -109,7 +111,8 @@ class StreamRequests:
                 break
             start = {"ExclusiveStartShardId": last}
         enabled = described.get("StreamStatus") in ("ENABLED", "ENABLING", None)
-        return StreamDescription(arn, enabled, str(described.get("StreamViewType") or ""), tuple(shards))
+        created: float | None = described.get("CreationRequestDateTime")
+        return StreamDescription(arn, enabled, str(described.get("StreamViewType") or ""), created, tuple(shards))
 
     async def children(self, arn: str, shard_id: str) -> list[StreamShard]:
         """Return the shards that go on from one, as far as they are shown already.

@@ -19,12 +19,13 @@ import anyio
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ChangeFailedError, DynamapError, ServiceError, TransportError
-from dynamap_async.events import Event, HandlerCalled, HandlerEnded, LeaseLost, LeaseTaken
+from dynamap_async.events import Event
 from dynamap_async.models import Model
 from dynamap_async.planning import UnknownItem
 from dynamap_async.request import identity_of
 from dynamap_async.streams.changes import ChangeDecoder, ItemChange
 from dynamap_async.streams.checkpoints import Checkpoints
+from dynamap_async.streams.events import HandlerCalled, HandlerEnded, LeaseLost, LeaseTaken
 from dynamap_async.streams.group import Group, ShardLease
 from dynamap_async.streams.positions import Handled, Position
 from dynamap_async.streams.reading import ShardReader

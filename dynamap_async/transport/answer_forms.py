@@ -1,10 +1,11 @@
 """The form of answers: what DynamoDB documents of each operation, judged where an answer meets its request. Pure.
 
+``stream_forms`` has those of streams.
+
 The values inside of items are not looked at while all goes well, for that costs as much as decoding them. Where an item
 cannot be read, ``unreadable`` finds out whether the answer is at fault.
 
-Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB.html and
-https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB_Streams.html
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB.html
 """
 
 from __future__ import annotations
@@ -51,7 +52,12 @@ def damage_of(request: Request, answer: Body) -> DamagedResponseError | None:
     """
     if "__type" in answer:
         return _damaged(request, "it is an error, with the status of a success")
-    fault = _JUDGES[request.service].get(request.operation, _documented)(request, answer)
+    if request.service is STREAMS:
+        from dynamap_async.transport.stream_forms import fault_of  # for programs that read one
+
+        fault = fault_of(request, answer)
+    else:
+        fault = _JUDGES[request.service].get(request.operation, _documented)(request, answer)
     return None if fault is None else _damaged(request, fault)
 
 
@@ -266,55 +272,6 @@ def _items_written(_request: Request, _answer: Body) -> str | None:
     return None
 
 
-def _streams(request: Request, answer: Body) -> str | None:
-    streams: Any = answer.get("Streams")
-    if not _are_objects(streams) or not all(type(each.get("StreamArn")) is str for each in streams):
-        return "it has no list of Streams with their ARNs"
-    return _fault_of_end("LastEvaluatedStreamArn", answer, request.body.get("ExclusiveStartStreamArn"))
-
-
-def _stream(request: Request, answer: Body) -> str | None:
-    description: Any = answer.get("StreamDescription")
-    if not _is_object(description):
-        return "it has no StreamDescription"
-    shards: Any = description.get("Shards")
-    if not _are_objects(shards) or not all(type(each.get("ShardId")) is str for each in shards):
-        return "it has no list of Shards with their IDs"
-    if not all(_is_text_or_absent(each.get("ParentShardId")) for each in shards):
-        return "the ParentShardId of one of its Shards is not text"
-    return _fault_of_end("LastEvaluatedShardId", description, request.body.get("ExclusiveStartShardId"))
-
-
-def _fault_of_end(name: str, answer: Mapping[str, Any], start: Any) -> str | None:
-    end = answer.get(name)
-    if not _is_text_or_absent(end):
-        return f"its {name} is not text"
-    return f"its {name} is the one that was asked from, so the read does not advance" if end and end == start else None
-
-
-def _iterator(_request: Request, answer: Body) -> str | None:
-    return None if type(answer.get("ShardIterator")) is str else "it has no ShardIterator"
-
-
-def _records(_request: Request, answer: Body) -> str | None:
-    records: Any = answer.get("Records")
-    if not _are_objects(records):
-        return "it has no list of Records"
-    for record in records:
-        change = record.get("dynamodb")
-        if record.get("eventName") not in _CHANGES or not _is_object(change) or not _is_object(change.get("Keys")):
-            return "one of its Records lacks the kind of change, or the key of the item"
-        number = change.get("SequenceNumber")
-        if type(number) is not str or not number.isdecimal():
-            return "the SequenceNumber of one of its Records is not a number"
-    following = answer.get("NextShardIterator")
-    return None if _is_text_or_absent(following) else "its NextShardIterator is not text"
-
-
-def _is_text_or_absent(value: Any) -> bool:
-    return value is None or type(value) is str
-
-
 def _described(member: str) -> Judge:
     def judge(request: Request, answer: Body) -> str | None:
         return f"it has no {member}" if answer.get(member) is None else _documented(request, answer)
@@ -358,7 +315,6 @@ def _fault_of_member(name: str, value: Any) -> str | None:
     return None
 
 
-_CHANGES: Final = frozenset(("INSERT", "MODIFY", "REMOVE"))
 _INDEX: Final = frozenset(("IndexName", "KeySchema", "Projection"))
 _TABLE: Final = frozenset(("AttributeDefinitions", "KeySchema", "TableName", "TableStatus"))
 _NOTHING: Final = frozenset[str]()
@@ -502,12 +458,6 @@ _JUDGES: Final[Mapping[Service, Mapping[str, Judge]]] = {
         "TransactGetItems": _transact_get,
         "TransactWriteItems": _items_written,
         "UpdateItem": _write,
-    },
-    STREAMS: {
-        "DescribeStream": _stream,
-        "GetRecords": _records,
-        "GetShardIterator": _iterator,
-        "ListStreams": _streams,
     },
 }
 """Of operations on items, and of those whose answers need some member; ``_documented`` judges all others."""

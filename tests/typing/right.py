@@ -67,6 +67,7 @@ from dynamap_async import (
     Index,
     IndexUsage,
     InvalidItem,
+    ItemChanges,
     ItemStream,
     Key,
     KeyValue,
@@ -1055,13 +1056,21 @@ async def attributes_that_no_model_declares(session: Session) -> None:
     assert_type(await update.add(path("number"), 1).delete(path("words"), {"a"}).where(old.missing()), Tweet)
 
 
-async def images(event: dict[str, Any]) -> BatchItemFailures:
+async def images(session: Session, event: dict[str, Any]) -> BatchItemFailures:
     assert_type(Tweet.from_wire({"user_id": {"S": "ada"}}), Tweet)
     assert_type(Tweet.from_wire(to_wire(construct())), Tweet)
     SHOP.from_wire({"pk": {"S": "a"}})
     assert_type(decode_changes(event, Tweet), list[ItemChange[Tweet]])
     assert_type(decode_changes(event, Order, Customer), list[ItemChange[Order | Customer]])
     assert_type(decode_changes(event, Order, unknown="keep"), list[ItemChange[Order | UnknownItem]])
+    async with session.changes(Order, Customer, start="latest") as changes:
+        assert_type(changes, ItemChanges[Order | Customer])
+        async for each in changes:
+            assert_type(each, ItemChange[Order | Customer])
+            changes.done(each)
+        assert_type(changes.checkpoint(), str)
+    assert_type(session.changes(Tweet), ItemChanges[Tweet])
+    assert_type(session.changes(Order, unknown="keep", until_idle=True), ItemChanges[Order | UnknownItem])
     for change in decode_changes(event, Order, Customer):
         assert_type(change.new, Order | Customer | None)
         assert_type((change.event, change.key), tuple[Literal["INSERT", "MODIFY", "REMOVE"], dict[str, Any]])

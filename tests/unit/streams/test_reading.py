@@ -18,7 +18,7 @@ from dynamap_async.errors import (
     SessionClosedError,
     TrimmedDataAccessError,
 )
-from dynamap_async.events import ChangesBehind, ChangesLost, ShardEnded, ShardOpened
+from dynamap_async.streams.events import ChangesBehind, ChangesLost, ShardEnded, ShardOpened
 from dynamap_async.streams.positions import Position
 from dynamap_async.streams.reading import ShardReader
 from dynamap_async.streams.room import Room

@@ -176,7 +176,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Both type checkers accept the package, generated models, whole programs of the docs, and what is right."""
+    """Checkers accept what is right and refuse what is wrong, except for marked lines; two read the package too."""
     install(session, f"{built_wheel(session)}[cli,moto]", *group("types"))
     session.run("mypy")
     session.run("pyright")

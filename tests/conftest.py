@@ -7,22 +7,21 @@ whenever the loop has nothing to do, and fails if it leaves a task behind.
 import asyncio
 import gc
 import inspect
-import json
 import os
 import random
+import re
 import secrets
 import shlex
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache, partial
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from types import FrameType, SimpleNamespace
-from typing import Any
+from types import FrameType, MappingProxyType, SimpleNamespace
+from typing import Any, NamedTuple, TypeAlias
 from uuid import uuid4
 
 import pytest
@@ -46,6 +45,53 @@ What runs on a virtual clock stays on asyncio's own, with tasks that begin at on
 ON_LOOP = frozenset(filter(None, os.environ.get(LOOP, "").split(",")))
 LOOPS = {"asyncio": (), "uvloop": ("uvloop",), "eager tasks": ("eager",), "uvloop, eager tasks": ("uvloop", "eager")}
 """What tests that run on each kind of event loop call it -> what makes it one."""
+
+Refused: TypeAlias = dict[str, dict[int, list[str]]]
+"""What a type checker reports: file -> line -> messages."""
+
+
+class Checker(NamedTuple):
+    """A type checker in strict mode."""
+
+    options: tuple[str, ...]
+    report: str
+    """How a line of its output gives a file, a line and a message."""
+    settings: Mapping[str, str] = MappingProxyType({})
+    """File -> text of what it reads in the folder of the modules."""
+
+
+MYPY = ("--strict", "--python-version=3.11", "--no-error-summary", "--hide-error-context", "--no-color-output")
+MYPY_REPORT = r"^([\w/]+\.py):(\d+): error: (.*)$"
+CHECKERS = {
+    "mypy": Checker((*MYPY, "--config-file=", "--cache-dir={cache}", "."), MYPY_REPORT),
+    "mypy with pydantic.mypy": Checker(
+        (*MYPY, "--config-file=plugins.ini", "--cache-dir={cache}", "."),
+        MYPY_REPORT,
+        {
+            "plugins.ini": "[mypy]\nplugins = dynamap_async.mypy, pydantic.mypy\n"
+            "[pydantic-mypy]\ninit_typed = true\ninit_forbid_extra = true\n"
+        },
+    ),
+    "pyright": Checker(
+        ("--pythonpath={python}",),
+        r"^  (/.+\.py):(\d+):\d+ - (?:error|warning): (.*)$",
+        {"pyrightconfig.json": '{"typeCheckingMode": "strict", "pythonVersion": "3.11"}'},
+    ),
+    "pyrefly": Checker(
+        ("check", "--output-format=min-text", "--python-interpreter-path={python}"),
+        r"^ *(?:ERROR|WARN) (.+\.py):(\d+):\S+: (.*)$",
+        {"pyrefly.toml": 'preset = "strict"\npython-version = "3.11"\n'},
+    ),
+    "ty": Checker(
+        ("check", "--python={python}", "--python-version=3.11", "--output-format=concise", "--error-on-warning"),
+        r"^(.+\.py):(\d+):\d+: (?:error|warning)(.*)$",
+    ),
+    "zuban": Checker(
+        ("mypy", "--strict", "--python-version=3.11", "--python-executable={python}", "--no-error-summary", "."),
+        MYPY_REPORT,
+    ),
+}
+"""How each checker is run in a folder of modules."""
 
 ON_CI = os.environ.get("CI") == "true"
 SEED = "--hypothesis-seed"
@@ -265,28 +311,68 @@ def asking() -> Callable[[LocalEngine], Callable[..., Awaitable[Any]]]:
     return of
 
 
+@pytest.fixture(params=["mypy", "pyright", "pyrefly", "ty", "zuban"])
+def checker(request: pytest.FixtureRequest) -> str:
+    """Return the name of a type checker, of each in turn."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
-def strictly_checked(pytestconfig: pytest.Config) -> Callable[[str, Path], list[str]]:
-    """Return a function: mypy or pyright, and a folder of modules -> the lines of what it reports in strict mode.
+def start_checking(pytestconfig: pytest.Config) -> Iterator[Callable[[str, Path], Callable[[], Refused]]]:
+    """Return a function: a key of CHECKERS, and a folder of modules -> a function that waits for what is reported.
 
     The folder should be outside of this checkout, so that no configuration of it counts. The test is skipped where the
     checker is not installed.
     """
+    running = []
 
-    def check(checker: str, folder: Path) -> list[str]:
-        if find_spec(checker) is None:
-            pytest.skip(f"{checker} is not installed; the dependency group `types` has it")
-        if checker == "mypy":
-            cache = str(pytestconfig.rootpath / ".mypy_cache" / "strictly-checked" / folder.name)
-            options = ["--strict", "--python-version", "3.11", "--no-error-summary", "--cache-dir", cache, "."]
-        else:
-            strict = {"typeCheckingMode": "strict", "pythonVersion": "3.11"}
-            (folder / "pyrightconfig.json").write_text(json.dumps(strict), "utf-8")
-            options = ["--pythonpath", sys.executable]
-        command = [sys.executable, "-m", checker, *options]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1200, check=False)
-        assert done.returncode in (0, 1), done.stdout + done.stderr  # 1: it found errors; else it did not run
-        return done.stdout.splitlines() if done.returncode else []
+    def start(name: str, folder: Path) -> Callable[[], Refused]:
+        checker = CHECKERS[name]
+        program = Path(sys.executable).with_name(name.split(maxsplit=1)[0])
+        if not program.exists():
+            pytest.skip(f"{program.name} is not installed; the dependency group `types` has it")
+        for file, text in checker.settings.items():
+            (folder / file).write_text(text, "utf-8")
+        cache = pytestconfig.rootpath / ".mypy_cache" / "checked" / folder.name / name.replace(" ", "-")
+        options = (each.format(python=sys.executable, cache=cache) for each in checker.options)
+        # Output goes to files, so that checkers that run at the same time never wait for a reader.
+        out, errors = folder / f"{name}.out", folder / f"{name}.errors"
+        with out.open("w") as to, errors.open("w") as errors_to:
+            process = subprocess.Popen([program, *options], cwd=folder, stdout=to, stderr=errors_to)
+        running.append(process)
+
+        def refused() -> Refused:
+            process.wait(timeout=1200)
+            said = out.read_text("utf-8")
+            assert process.returncode in (0, 1), said + errors.read_text(
+                "utf-8"
+            )  # 1: it found errors; else it did not run
+            found: Refused = defaultdict(lambda: defaultdict(list))
+            for file, line, message in re.findall(checker.report, said, re.MULTILINE):
+                found[Path(file).name][int(line)].append(message)
+            assert bool(found) == bool(process.returncode), said
+            return found
+
+        return refused
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def strictly_checked(start_checking: Callable[[str, Path], Callable[[], Refused]]) -> Callable[[str, Path], list[str]]:
+    """Return a function: a key of CHECKERS, and a folder of modules -> the lines of what it reports in strict mode."""
+
+    def check(name: str, folder: Path) -> list[str]:
+        refused = start_checking(name, folder)()
+        return [
+            f"{file}:{line}: {message}"
+            for file, lines in refused.items()
+            for line, messages in lines.items()
+            for message in messages
+        ]
 
     return check
 

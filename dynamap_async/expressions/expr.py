@@ -316,10 +316,10 @@ class DocumentPath:
     def __getitem__(self, name: str) -> Any:
         return at(self._dynamap_path.child(name))
 
-    def __eq__(self, other: object) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
+    def __eq__(self, other: object) -> Any:  # a condition
         return equal(self._dynamap_path, _operand_or_value(other))
 
-    def __ne__(self, other: object) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
+    def __ne__(self, other: object) -> Any:
         return unequal(self._dynamap_path, _operand_or_value(other))
 
     def __hash__(self) -> int:

@@ -25,7 +25,7 @@ class Exactly(Generic[T]):
 class DocumentTo(Protocol[T]):
     """What names a field that holds a nested model: to a checker class access gives the model, of whatever type T."""
 
-    def __holds__(self) -> Exactly[T]:
+    def _document_type(self) -> Exactly[T]:
         """Name the type."""
         ...
 

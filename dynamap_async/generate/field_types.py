@@ -120,7 +120,8 @@ def guess_type(name: str, values: Sequence[AttributeValue], nested: NestedClasse
     tags = Counter(tag for value in values for tag in value)
     if len(tags) == 1:
         [tag] = tags
-        return _OF_TAG[tag](name, [value[tag] for value in values], nested)  # type: ignore[literal-required] # it is the tag of each
+        stored: list[Any] = [each for value in values for each in value.values()]
+        return _OF_TAG[tag](name, stored, nested)
     counts = ", ".join(f"{tag} {number:,}" for tag, number in sorted(tags.items()))
     check = f"values of several types ({counts})"
     if not tags:

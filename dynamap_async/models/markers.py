@@ -126,16 +126,49 @@ def stored_form(info: FieldInfo) -> StoredForm | None:
 
 if TYPE_CHECKING:
 
+    class _Field(Generic[T_co]):
+        """A field by its type, for what depends on the type: a checker compares it as a class, never as a protocol."""
+
+    class _Access(_Field[T_co]):
+        """What reading a field gives: of the class, its expression, or the class of a nested model; else a value.
+
+        ty passes the descriptor before the two arguments, as Python does; the others pass only those.
+        """
+
+        @overload
+        def __call__(self: _Field[HasPaths[P] | None], instance: None, owner: Any, /) -> P: ...
+        @overload
+        def __call__(self, instance: None, owner: Any, /) -> Expr[T_co]: ...
+        @overload
+        def __call__(self, instance: BaseModel, owner: Any, /) -> T_co: ...
+        @overload
+        def __call__(self: _Field[HasPaths[P] | None], field: Any, instance: None, owner: Any, /) -> P: ...
+        @overload
+        def __call__(self, field: Any, instance: None, owner: Any, /) -> Expr[T_co]: ...
+        @overload
+        def __call__(self, field: Any, instance: BaseModel, owner: Any, /) -> T_co: ...
+        def __call__(self, *given: Any) -> Any: ...
+
+    def _access(get: Callable[[Any, Any, Any], T], /) -> _Access[T]: ...
+
     class _Readable(Generic[T_co]):
         """The reading half of a marker, covariant: what class access and instance access give."""
 
-        @overload
-        def __get__(self: _Readable[HasPaths[P] | None], instance: None, owner: Any, /) -> P: ...
-        @overload
-        def __get__(self, instance: None, owner: Any, /) -> Expr[T_co]: ...
-        @overload
-        def __get__(self, instance: BaseModel, owner: Any, /) -> T_co: ...
-        def __get__(self, instance: Any, owner: Any, /) -> Any: ...
+        # A protocol, which Attr is, is no _Readable to ty, and pyrefly finds no nested model by the type of `self`: so
+        # reading is an object of its own, whose type is compared. pyright wants a function, and takes the last of two.
+        if 1 == 1:  # noqa: PLR0133
+
+            @_access
+            def __get__(self, instance: Any, owner: Any, /) -> T_co: ...  # pyright: ignore[reportRedeclaration]  # see above
+        else:
+
+            @overload  # type: ignore[no-redef]  # see above
+            def __get__(self: _Readable[HasPaths[P] | None], instance: None, owner: Any, /) -> P: ...
+            @overload
+            def __get__(self, instance: None, owner: Any, /) -> Expr[T_co]: ...
+            @overload
+            def __get__(self, instance: BaseModel, owner: Any, /) -> T_co: ...
+            def __get__(self, instance: Any, owner: Any, /) -> Any: ...
 
     class _Writable(_Readable[T], Generic[T]):
         """The writing half, which also tells checkers what the constructor takes."""

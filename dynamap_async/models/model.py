@@ -48,6 +48,7 @@ from dynamap_async.models.uniques import Unique
 from dynamap_async.wire import WireItem
 
 if TYPE_CHECKING:
+    from pydantic import ConfigDict
     from pydantic._internal._model_construction import ModelMetaclass as PydanticMeta
 
     from dynamap_async.expressions import Exactly
@@ -252,12 +253,14 @@ class Model(BaseModel, metaclass=ModelMeta):
     __slots__ = SLOTS
 
     if TYPE_CHECKING:
+        # Else ty and pyrefly, which know that Pydantic converts values, ask nothing of the constructor's arguments.
+        model_config = ConfigDict(strict=True)
 
         @classmethod
         def __init_subclass__(cls, **keywords: Unpack[ModelKeywords]) -> None: ...
         def __paths__(self) -> type[Self]: ...
         @classmethod
-        def __holds__(cls) -> Exactly[Self]: ...
+        def _document_type(cls) -> Exactly[Self]: ...
     else:
 
         def __getattr__(self, name: str) -> Any:

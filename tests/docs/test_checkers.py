@@ -1,4 +1,4 @@
-"""Both type checkers accept, in strict mode, each whole program of the documentation."""
+"""Each type checker accepts, in strict mode, each whole program of the documentation."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,6 @@ def modules(tmp_path_factory: pytest.TempPathFactory, whole_programs: dict[str, 
     return folder
 
 
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
 def test_whole_programs_of_the_documentation_pass(
     checker: str, modules: Path, strictly_checked: Callable[[str, Path], list[str]]
 ) -> None:

@@ -88,11 +88,9 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
 def test_declarations_and_requests_of_published_designs_pass(
     checker: str, modules: Path, strictly_checked: Callable[[str, Path], list[str]]
 ) -> None:
-    errors = [line for line in strictly_checked(checker, modules) if " error: " in line]
-    places = [re.search(r"(\w+\.py):(\d+):", line) for line in errors]
-    assert [line for line, place in zip(errors, places, strict=True) if place is None or place[1] != "wrong.py"] == []
-    assert {place[2] for place in places if place is not None} == LINES_OF_WRONG
+    places = [line.split(":")[:2] for line in strictly_checked(checker, modules)]
+    assert [place for place in places if place[0] != "wrong.py"] == []
+    assert {line for _, line in places} == LINES_OF_WRONG

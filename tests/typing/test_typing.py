@@ -1,114 +1,75 @@
-"""Both type checkers accept the right programs, and refuse exactly the marked lines of the wrong ones."""
+"""Each type checker accepts the right programs, and refuses exactly the marked lines of the wrong ones.
 
-import importlib.util
-import json
+A mark is a comment: `# error` for all checkers, `# error except ty zuban` for all but these, `# error pyright` for this
+one only. What is marked so that a checker misses it, or refuses what is right, stands on the page on type checkers.
+"""
+
 import re
 import shutil
-import subprocess
-import sys
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import pytest
 
 HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "how-to" / "type-check.md"
 PROGRAMS = ("models.py", "right.py", "contract.py", "wrong.py", "cannot_refuse.py")
-MARK = re.compile(r"# error(?: (mypy|pyright))?\b")
-MYPY_ERROR = re.compile(r"^(\w+\.py):(\d+): error: (.*)$", re.MULTILINE)
-
-MYPY = """
-[mypy]
-strict = true
-python_version = 3.11
-"""
-MYPY_WITH_PYDANTIC = f"""{MYPY}
-plugins = dynamap_async.mypy, pydantic.mypy
-[pydantic-mypy]
-init_typed = true
-init_forbid_extra = true
-"""
-PYRIGHT = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": list(PROGRAMS)}
+CHECKERS: tuple[str, ...] = ("mypy", "pyright", "pyrefly", "ty", "zuban")
+JUDGES = (*CHECKERS, "mypy with pydantic.mypy")
+MARK = re.compile(r"  # error(?P<but> except)?(?P<names>(?: (?:mypy|pyright|pyrefly|ty|zuban))*)\b")
+LIST = re.compile(r"(<!-- written by tests/typing/test_typing.py: (\w+) -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 Refused: TypeAlias = dict[str, dict[int, list[str]]]
 
 
-class Judge(NamedTuple):
-    """A checker in one configuration."""
-
-    checker: str
-    options: tuple[str, ...]
-
-    def start(self, folder: Path) -> "subprocess.Popen[str]":
-        command = [sys.executable, "-m", self.checker, *self.options]
-        # Output goes to files, so that checkers that run at the same time never wait for a reader.
-        with (folder / "out").open("w") as out, (folder / "errors").open("w") as errors:
-            return subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, text=True)
-
-    def refused(self, folder: Path) -> Refused:
-        """Return what it reported: file -> line -> messages."""
-        output, errors = (folder / "out").read_text("utf-8"), (folder / "errors").read_text("utf-8")
-        found: Refused = defaultdict(lambda: defaultdict(list))
-        if self.checker == "mypy":
-            assert not errors, errors
-            for file, line, message in MYPY_ERROR.findall(output):
-                found[file][int(line)].append(message)
-        else:
-            for each in json.loads(output)["generalDiagnostics"]:
-                found[Path(each["file"]).name][each["range"]["start"]["line"] + 1].append(each["message"])
-        return found
-
-
-def judges(cache: Path) -> dict[str, Judge]:
-    mypy = ("--no-error-summary", "--hide-error-context", "--no-color-output", "--cache-dir")
-    return {
-        "mypy": Judge("mypy", (*mypy, str(cache / "mypy"), *PROGRAMS)),
-        "mypy with pydantic.mypy": Judge("mypy", (*mypy, str(cache / "mypy-with-pydantic"), *PROGRAMS)),
-        "pyright": Judge("pyright", ("--outputjson", "--pythonpath", sys.executable)),
-    }
-
-
 @pytest.fixture(scope="module")
-def verdicts(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> dict[str, Refused]:
+def verdicts(
+    tmp_path_factory: pytest.TempPathFactory, start_checking: Callable[[str, Path], Callable[[], Refused]]
+) -> Callable[[str], Refused]:
     """Run the checkers that are installed, each once over all programs, side by side."""
-    running: dict[str, tuple[Judge, Path, subprocess.Popen[str]]] = {}
-    try:
-        for name, judge in judges(pytestconfig.rootpath / ".mypy_cache" / "tests-typing").items():
-            if importlib.util.find_spec(judge.checker) is None:
-                continue
-            # A folder of their own, as a user's project is: no configuration of this checkout reaches them.
-            folder = tmp_path_factory.mktemp(judge.checker)
-            for program in PROGRAMS:
-                shutil.copy(HERE / program, folder)
-            (folder / "mypy.ini").write_text(MYPY_WITH_PYDANTIC if "pydantic" in name else MYPY, "utf-8")
-            (folder / "pyrightconfig.json").write_text(json.dumps(PYRIGHT), "utf-8")
-            running[name] = (judge, folder, judge.start(folder))
-        for _, _, process in running.values():
-            process.wait(timeout=1200)
-    finally:
-        for _, _, process in running.values():
-            process.kill()
-            process.wait()
-    return {name: judge.refused(folder) for name, (judge, folder, _) in running.items()}
+    running: dict[str, Callable[[], Refused]] = {}
+    for judge in JUDGES:
+        # A folder of their own, as a user's project is: no configuration of this checkout reaches them.
+        folder = tmp_path_factory.mktemp(judge.replace(" ", "-"))
+        for program in PROGRAMS:
+            shutil.copy(HERE / program, folder)
+        try:
+            running[judge] = start_checking(judge, folder)
+        except pytest.skip.Exception:
+            continue
+    found = {judge: refused() for judge, refused in running.items()}
+
+    def verdict(judge: str) -> Refused:
+        if judge not in found:
+            pytest.skip(f"{judge.split(maxsplit=1)[0]} is not installed; the dependency group `types` has it")
+        return found[judge]
+
+    return verdict
 
 
-@pytest.fixture(params=["mypy", "mypy with pydantic.mypy", "pyright"])
+@pytest.fixture(params=JUDGES)
 def judge(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-def refused(judge: str, verdicts: dict[str, Refused]) -> Refused:
-    if judge not in verdicts:
-        pytest.skip(f"{judge.split(maxsplit=1)[0]} is not installed; the dependency group `types` has it")
-    return verdicts[judge]
+def refused(judge: str, verdicts: Callable[[str], Refused]) -> Refused:
+    return verdicts(judge)
+
+
+def refusing(line: str) -> set[str]:
+    """Return the checkers that refuse a line, by its mark."""
+    mark = MARK.search(line)
+    if mark is None:
+        return set()
+    names = set(mark["names"].split())
+    return set(CHECKERS) - names if mark["but"] or not names else names
 
 
 def marked(program: str, judge: str) -> Iterator[int]:
     for number, line in enumerate((HERE / program).read_text("utf-8").splitlines(), 1):
-        mark = MARK.search(line)
-        if mark and mark[1] in (None, judge.split(maxsplit=1)[0]):
+        if judge.split(maxsplit=1)[0] in refusing(line):
             yield number
 
 
@@ -116,6 +77,31 @@ def lines(program: str, numbers: set[int], messages: dict[int, list[str]]) -> li
     """Return lines of a program with what was said of them, for the report of a failed test."""
     source = (HERE / program).read_text("utf-8").splitlines()
     return [f"{program}:{each}: {source[each - 1].strip()}  <- {messages.get(each, [])}" for each in sorted(numbers)]
+
+
+def listed(program: str, misjudged: Callable[[set[str]], set[str]]) -> str:
+    """Return each checker with the lines of a program that it misjudges, as the page lists them.
+
+    Args:
+        misjudged: the checkers that refuse a marked line -> those that are wrong about it.
+    """
+    source = (HERE / program).read_text("utf-8").splitlines()
+    found = {
+        checker: [MARK.split(line)[0].strip() for line in source if checker in misjudged(refusing(line))]
+        for checker in CHECKERS
+    }
+    return "\n".join(
+        "\n".join((f"{checker}:", "", "```text", *lines, "```", "")) for checker, lines in found.items() if lines
+    )
+
+
+def renewed(page: str) -> str:
+    """Return the page with the lists that the marks say."""
+    lists = {
+        "accepted": listed("wrong.py", lambda refusing: set(CHECKERS) - refusing if len(refusing) > 1 else set()),
+        "refused": listed("right.py", lambda refusing: refusing),
+    }
+    return LIST.sub(lambda match: f"{match[1]}\n{lists[match[2]]}\n", page)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -129,6 +115,22 @@ def test_nothing_outside_the_programs_is_reported(refused: Refused) -> None:
     assert set(refused) <= set(PROGRAMS)
 
 
+def test_the_page_lists_what_each_checker_misses_and_what_it_refuses_wrongly() -> None:
+    """Run this module as a program to renew the page."""
+    page = PAGE.read_text("utf-8")
+    assert len(LIST.findall(page)) == 2
+    assert page == renewed(page)
+
+
 def test_the_wrong_program_is_large_enough_to_mean_something() -> None:
     assert len(list(marked("wrong.py", "mypy"))) >= 200
-    assert list(marked("right.py", "mypy")) == list(marked("contract.py", "pyright")) == []
+    assert (
+        list(marked("contract.py", "pyright"))
+        == list(marked("right.py", "mypy"))
+        == list(marked("right.py", "pyright"))
+        == []
+    )
+
+
+if __name__ == "__main__":
+    PAGE.write_text(renewed(PAGE.read_text("utf-8")), "utf-8")

@@ -78,6 +78,9 @@ class ValuePart(NamedTuple):
     absence: Absence | None = None
     """What it reads as where it is absent; None for a part that no type declares, such as an element of a list."""
 
+    default: Callable[[], Any] | None = None
+    """Makes what it reads as where it is absent; None where ``absence`` tells that, or nobody."""
+
 
 class Description(NamedTuple):
     """What the native codec is told of a type, to store and read its usual values as ``encode`` and ``decode`` do.

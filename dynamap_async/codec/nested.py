@@ -71,6 +71,9 @@ class Field(NamedTuple):
     left_out: AttributeValue | None = None
     """The stored form that is left out, because absence reads back as the same: NULL, or that of an empty set."""
 
+    default: Callable[[], Any] | None = None
+    """Makes what it reads as where the map lacks it; None where ``absence`` tells that."""
+
 
 class Nested(Converter):
     """The converter of a nested model, dataclass or typed dict."""
@@ -114,7 +117,7 @@ class Nested(Converter):
     def step(self, part: str | int) -> ValuePart | None:
         """Return the member of a field name."""
         field = self.fields.get(part) if isinstance(part, str) else None
-        return None if field is None else ValuePart(field.stored, field.converter, field.absence)
+        return None if field is None else ValuePart(field.stored, field.converter, field.absence, field.default)
 
 
 def nested_of(

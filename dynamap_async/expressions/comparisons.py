@@ -10,11 +10,12 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import time
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from dynamap_async.codec import MISSING, Absence, encode_any, order_key
 from dynamap_async.errors import EncodeError, ExpressionError
 from dynamap_async.expressions.conditions import (
+    And,
     Between,
     Comparator,
     Comparison,
@@ -135,12 +136,59 @@ def _reads_as(operand: Operand, value: object) -> Condition | None:
             forms = operand.reads_as_empty_set
     if not forms or not isinstance(operand, Path):
         return None
-    return _any_of(
-        [
-            Function("attribute_not_exists", operand) if form is None else Comparison("=", operand, Value(form))
-            for form in forms
-        ]
-    )
+    present = [Comparison("=", operand, Value(form)) for form in forms if form is not None]
+    return _any_of([*_absences(operand, forms), *present])
+
+
+def _absences(path: Path, forms: Forms) -> list[Condition]:
+    """Return the conditions that a value is absent, alone or with what holds it, and reads as one of some forms."""
+    levels = (*path.parents, path)
+    found: list[Condition] = []
+    last: int | None = None  # the level up to which the condition found last tells that it is absent
+    for at, level in enumerate(levels):
+        if not _absent_reads_as(levels, at, forms):
+            continue
+        absent: Condition = Function("attribute_not_exists", level)
+        if last is not None and last == at - 1:  # what lacks the holder lacks the value too
+            first = found.pop()
+            absent = And((first.parts[0], absent)) if isinstance(first, And) else absent
+        elif at:
+            absent = And((Function("attribute_exists", levels[at - 1]), absent))
+        found.append(absent)
+        last = at
+    return found
+
+
+def _absent_reads_as(levels: Sequence[Path], at: int, forms: Forms) -> bool:
+    """Return whether a value reads as one of some forms where the holder at a level is absent, or the value itself.
+
+    Args:
+        levels: the paths of the holders, outermost first, and of the value.
+        at: which of them is absent.
+        forms: stored forms; None stands for the absence of the value.
+    """
+    level = levels[at]
+    if at == len(levels) - 1 or level.default is None:
+        return None in forms
+    try:
+        default = level.default()
+        stored: Any = None if default is None else level.converter.encode(default)
+    except Exception:  # noqa: BLE001 - a factory that needs a whole item, or a default that no item holds
+        stored = None
+    if stored is None:
+        return None in forms
+    for below in range(at + 1, len(levels)):
+        [content] = stored.values()
+        members: dict[Any, Any] = {}
+        if isinstance(content, dict):
+            members = cast("dict[Any, Any]", content)
+        elif isinstance(content, list):
+            members = dict(enumerate(cast("list[Any]", content)))
+        step = levels[below].steps[-1]
+        if step not in members:
+            return _absent_reads_as(levels, below, forms)
+        stored = members[step]
+    return stored in forms
 
 
 def _missing(path: Path) -> Condition:

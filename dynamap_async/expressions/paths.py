@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -48,6 +49,9 @@ class Path:
 
     absence: Absence | None = None
     """What the attribute, or the part of a value, reads as where it is absent; None where no type declares it."""
+
+    default: Callable[[], Any] | None = None
+    """Makes what it reads as where it is absent; None where ``absence`` tells that, or nobody."""
 
     parent: Path | None = None
     """The path of the value that this is a part of; None for an attribute."""
@@ -116,7 +120,7 @@ class Path:
             )
         if len(self.steps) == PATH_DEPTH:
             raise ExpressionError(f"{replace(self, spelled=spelled)} is deeper than {PATH_DEPTH} levels")
-        step, converter, absence = found
+        step = found.step
         if isinstance(step, str):
             if (size := _name_size(step, spelled, self.model)) > ATTRIBUTE_NAME_BYTES:
                 key = f"the map key {abbreviate(step)} has {size:,} bytes; use at most {ATTRIBUTE_NAME_BYTES:,}"
@@ -128,7 +132,14 @@ class Path:
         # Fields of nested models are few, and known from the class; keys of maps and positions of lists are any number.
         given = self.has_given_steps or not self.converter.document
         return Path(
-            self.owner, (*self.steps, step), spelled, converter, has_given_steps=given, absence=absence, parent=self
+            self.owner,
+            (*self.steps, step),
+            spelled,
+            found.converter,
+            has_given_steps=given,
+            absence=found.absence,
+            default=found.default,
+            parent=self,
         )
 
     def member(self, name: str) -> Path:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import typing
-from collections.abc import MutableSet
+from collections.abc import Callable, MutableSet
 from collections.abc import Set as AbstractSet
+from functools import partial
 from inspect import isclass
 from types import NoneType, UnionType
 from typing import (
@@ -191,6 +192,15 @@ def absence_of(info: FieldInfo, *, required: bool, nullable: bool, holds_set: bo
     if info.default is None:
         return Absence.NONE
     return Absence.EMPTY_SET if holds_set and not info.default else Absence.OTHER
+
+
+def default_of(info: FieldInfo) -> Callable[[], Any] | None:
+    """Return what makes the default of a field; None for a required one.
+
+    Args:
+        info: Pydantic's description of the field.
+    """
+    return None if info.is_required() else partial(info.get_default, call_default_factory=True)
 
 
 def is_encoded(metadata: Metadata) -> bool:

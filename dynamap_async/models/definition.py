@@ -12,6 +12,7 @@ from dynamap_async import expressions
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Path
+from dynamap_async.models.annotations import default_of
 from dynamap_async.models.checks import check_assigned, check_attr, check_fields, holds_part
 from dynamap_async.models.fields import FieldPlan, plan_fields, store_times
 from dynamap_async.models.hooks import NO_HOOKS, Hooks, find_hooks
@@ -240,6 +241,7 @@ class Definition(Generic[M]):
             none_forms=plan.none_forms,
             empty_set_forms=plan.empty_set_forms,
             absence=plan.absence,
+            default=default_of(self.model.__pydantic_fields__[field]),
         )
 
     def key_fields(self) -> tuple[FieldPlan, ...]:

@@ -15,6 +15,7 @@ from dynamap_async import codec
 from dynamap_async.codec import MISSING, Absence, Converter, ValuePart
 from dynamap_async.models.annotations import (
     absence_of,
+    default_of,
     field_metadata,
     hints_of,
     is_any_model,
@@ -83,6 +84,7 @@ def _model(compiler: Compiler, model: type[BaseModel]) -> Converter:
             _field(inner, info),
             absence=_absence(info, info.annotation),
             left_out=left_out_of(model, info),
+            default=default_of(info),
         )
         for name, info in model.model_fields.items()
     ]
@@ -199,6 +201,7 @@ def _plain(compiler: Compiler, annotation: Any, origin: Any) -> Converter:
             inner.member(substituted(hints[name], parameters)),
             itemgetter(name) if mapping else None,
             None if mapping else _absence_in(origin, name, hints[name]),
+            default=None if mapping else default_of(_described(origin, name)),
         )
         for name in names
     ]

@@ -7,15 +7,20 @@ import asyncio
 import atexit
 import contextvars
 import functools
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, Protocol, TypeVar
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, overload
 
-from dynamap_async.errors import ConfigurationError, SessionStateError
+from dynamap_async.errors import ConfigurationError, ScopeTimeoutError, SessionStateError
 from dynamap_async.integrations.sessions import checked_make
+from dynamap_async.models import Model
+from dynamap_async.planning import UnknownItem
 from dynamap_async.session import Session
 from dynamap_async.streams import (
     BatchItemFailures,
+    ChangeDecoder,
     ItemChange,
+    UnknownKinds,
     batch_item_failures,
     decode_changes,
 )
@@ -32,6 +37,15 @@ __all__ = [
 E = TypeVar("E")
 C = TypeVar("C", bound="LambdaContext")
 R = TypeVar("R")
+MA = TypeVar("MA", bound=Model)
+MB = TypeVar("MB", bound=Model)
+MC = TypeVar("MC", bound=Model)
+M = TypeVar("M", bound=Model | UnknownItem)
+HandlesChange: TypeAlias = Callable[[ItemChange[M], Session], Awaitable[None]]
+StreamHandler: TypeAlias = Callable[[Mapping[str, Any], Any], BatchItemFailures]
+_logger: Final = logging.getLogger("dynamap_async")
+_FAILED: Final = "the handler of change %s of shard %s failed; Lambda sends it again, with those that follow it"
+_LATE: Final = "the time of the function was over with %d of %d changes not handled; Lambda sends them again"
 _OF_CONTEXT: Final = ("function_name", "get_remaining_time_in_millis")
 
 
@@ -123,6 +137,74 @@ class LambdaSession:
             return self._run(invoked)
 
         return handle
+
+    @overload
+    def stream_handler(self, a: type[MA], b: type[MB], /) -> Callable[[HandlesChange[MA | MB]], StreamHandler]: ...
+    @overload
+    def stream_handler(
+        self, a: type[MA], b: type[MB], c: type[MC], /
+    ) -> Callable[[HandlesChange[MA | MB | MC]], StreamHandler]: ...
+    @overload
+    def stream_handler(self, /, *models: type[MA]) -> Callable[[HandlesChange[MA]], StreamHandler]: ...
+    @overload
+    def stream_handler(
+        self, /, *models: type[MA], unknown: UnknownKinds
+    ) -> Callable[[HandlesChange[MA | UnknownItem]], StreamHandler]: ...
+    def stream_handler(
+        self, /, *models: type[Model], unknown: UnknownKinds = "raise"
+    ) -> Callable[[HandlesChange[Any]], StreamHandler]:
+        """Turn an async function of one change and the session into a handler for the trigger of a stream.
+
+        It is a decorator::
+
+            @dynamo.stream_handler(Tweet)
+            async def handler(change, session): ...
+
+        It is called with one change after the other. Where it raises, the error is logged, and Lambda is told to send
+        the change again with all that follow it in the shard; those before it are done. So it is where the time is
+        over, ``margin_seconds`` before the function's timeout.
+
+        The trigger needs ``ReportBatchItemFailures`` among its ``FunctionResponseTypes``: without it Lambda takes the
+        answer for success.
+
+        Args:
+            models: the model of the table, or models that share it; of a shared table, changes of others are left out.
+            unknown: what an item of no known model becomes: ``"raise"`` raises when an image is looked at, ``"keep"``
+                gives it as an ``UnknownItem``.
+
+        Raises:
+            OperationError: the models are of several tables; by the handler: the event is none of a stream.
+            ModelDefinitionError: a model has no table.
+            ConfigurationError: by the handler: its context is none of Lambda's.
+            SessionStateError: by the handler: it is called where an event loop is running.
+        """
+        decoder = ChangeDecoder(models, unknown)
+
+        def decorate(function: HandlesChange[Any]) -> StreamHandler:
+            @functools.wraps(function)
+            def handle(event: Mapping[str, Any], context: Any) -> BatchItemFailures:
+                changes = decoder.of_event(event)
+                done = 0
+
+                async def handle_each(_event: Any, _context: Any, session: Session) -> None:
+                    nonlocal done
+                    for change in changes:
+                        try:
+                            await function(change, session)
+                        except Exception:
+                            _logger.exception(_FAILED, change.sequence_number, change.shard_id)
+                            return
+                        done += 1
+
+                try:
+                    self.handler(handle_each)(event, context)
+                except ScopeTimeoutError:
+                    _logger.exception(_LATE, len(changes) - done, len(changes))
+                return batch_item_failures(*changes[done : done + 1])
+
+            return handle
+
+        return decorate
 
     def open(self) -> None:
         """Open the session now, at the top level of the module, where Lambda does not yet count the invocation's time.

@@ -256,14 +256,7 @@ def decode_changes(
     Raises:
         OperationError: it is no such event, or the models are of several tables.
     """
-    decoder = ChangeDecoder(models, unknown)
-    given: Any = event
-    whole: Any = given
-    if not isinstance(given, Mapping) or not isinstance(whole.get("Records"), list):
-        raise OperationError("this is not an event of a DynamoDB stream: it has no list of Records")
-    if not all(map(_is_record, whole["Records"])):
-        raise OperationError("this is not an event of a DynamoDB stream: a record lacks eventName or dynamodb")
-    return list(decoder.changes(whole["Records"], shard_id=whole.get("shardId")))
+    return ChangeDecoder(models, unknown).of_event(event)
 
 
 def _is_record(record: Any) -> bool:
@@ -296,6 +289,23 @@ class ChangeDecoder:
     def table(self) -> str:
         """The name of the table, as the models declare it."""
         return self.definition.require_table("found in a stream").name
+
+    def of_event(self, event: Mapping[str, Any]) -> list[ItemChange[Any]]:
+        """Return the changes of an event of AWS Lambda.
+
+        Args:
+            event: what Lambda passed to the function.
+
+        Raises:
+            OperationError: it is no event of a stream.
+        """
+        given: Any = event
+        whole: Any = given
+        if not isinstance(given, Mapping) or not isinstance(whole.get("Records"), list):
+            raise OperationError("this is not an event of a DynamoDB stream: it has no list of Records")
+        if not all(map(_is_record, whole["Records"])):
+            raise OperationError("this is not an event of a DynamoDB stream: a record lacks eventName or dynamodb")
+        return list(self.changes(whole["Records"], shard_id=whole.get("shardId")))
 
     def changes(self, records: list[Mapping[str, Any]], *, shard_id: str | None = None) -> Iterator[ItemChange[Any]]:
         """Return the changes of these records that are of one of the models, or of none that is known, in order.

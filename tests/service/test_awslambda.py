@@ -16,6 +16,7 @@ from dynamap_async import Attr, Model, PartitionKey, RetryPolicy, Session, attr
 from dynamap_async.errors import (
     ConfigurationError,
     ItemNotFoundError,
+    OperationError,
     ScopeTimeoutError,
     SessionClosedError,
     SessionStateError,
@@ -278,3 +279,65 @@ def test_connections_that_were_closed_while_frozen_are_not_used():
     assert (keeper.accepted, keeper.requests) == (2, 3)
     dynamo.close()
     keeper.close()
+
+
+class Page(Model, table="pages"):
+    path: PartitionKey[str]
+
+
+def page_record(number, path):
+    keys = {"path": {"S": path}}
+    change = {"Keys": keys, "NewImage": keys, "SequenceNumber": str(number), "StreamViewType": "NEW_IMAGE"}
+    return {"eventName": "INSERT", "dynamodb": change}
+
+
+def pages(*paths):
+    return {"Records": [page_record(number, path) for number, path in enumerate(paths, 1)]}
+
+
+def test_a_stream_handler_gets_one_change_after_the_other_and_a_session(dynamo, made):
+    got = []
+
+    @dynamo.stream_handler(Page)
+    async def handler(change, session):
+        got.append((change.new.path, session))
+
+    assert handler(pages("a", "b"), Context()) == {"batchItemFailures": []}
+    assert got == [("a", made[0]), ("b", made[0])]
+
+
+@pytest.mark.parametrize("fault", [ValueError("no"), ItemNotFoundError("no", model="Page", key={})])
+def test_a_stream_handler_stops_at_the_first_failure_and_has_the_rest_sent_again(dynamo, caplog, fault):
+    got = []
+
+    @dynamo.stream_handler(Page)
+    async def handler(change, session):
+        got.append(change.new.path)
+        if change.new.path == "b":
+            raise fault
+
+    assert handler(pages("a", "b", "c"), Context()) == {"batchItemFailures": [{"itemIdentifier": "2"}]}
+    assert got == ["a", "b"]
+    assert "the handler of change 2" in caplog.text
+
+
+def test_a_stream_handler_whose_time_is_over_has_what_is_left_sent_again(dynamo, caplog):
+    @dynamo.stream_handler(Page)
+    async def handler(change, session):
+        if change.new.path == "b":
+            await asyncio.Event().wait()
+
+    left = Context(left=600)
+    assert handler(pages("a", "b", "c"), left) == {"batchItemFailures": [{"itemIdentifier": "2"}]}
+    assert "2 of 3 changes not handled" in caplog.text
+
+
+def test_a_stream_handler_refuses_wrong_models_at_once_and_other_events_when_called(dynamo):
+    with pytest.raises(OperationError, match="several tables"):
+        dynamo.stream_handler(Page, Visit)
+
+    @dynamo.stream_handler(Page)
+    async def handler(change, session): ...
+
+    with pytest.raises(OperationError, match="no list of Records"):
+        handler({}, Context())

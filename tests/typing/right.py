@@ -1074,6 +1074,12 @@ async def images(session: Session, event: dict[str, Any]) -> BatchItemFailures:
         assert_type(changes.checkpoint(), str)
     assert_type(session.changes(Tweet), ItemChanges[Tweet])
     assert_type(session.changes(Order, unknown="keep", until_idle=True), ItemChanges[Order | UnknownItem])
+    dynamo = LambdaSession(lambda: session)
+
+    @dynamo.stream_handler(Order, Customer)
+    async def handler(change: ItemChange[Order | Customer], session: Session) -> None: ...
+
+    assert_type(handler(event, None), BatchItemFailures)
     for change in decode_changes(event, Order, Customer):
         assert_type(change.new, Order | Customer | None)
         assert_type((change.event, change.key), tuple[Literal["INSERT", "MODIFY", "REMOVE"], dict[str, Any]])

@@ -13,6 +13,7 @@ _COMMANDS = {
     "growth": "growth.command",
     "web": "web.command",
     "compare": "compare.command",
+    "streams": "streams.command",
     "engine": "engine",
     "publish": "publication",
     # What these start:
@@ -25,6 +26,8 @@ _COMMANDS = {
     "serving": "web.app",
     "load": "web.load",
     "comparing": "compare.worker",
+    "streaming": "streams.server",
+    "streamer": "streams.worker",
 }
 """First word of the command line -> module; without one of them, the questions are asked."""
 

@@ -30,7 +30,7 @@ from dynamap_async.streams.group import Group, ShardLease
 from dynamap_async.streams.positions import Handled, Position
 from dynamap_async.streams.reading import ShardReader
 from dynamap_async.streams.room import Room
-from dynamap_async.turns import WorkPace, new_task
+from dynamap_async.turns import WorkPace, new_task, next_turn
 
 M = TypeVar("M", bound=Model | UnknownItem)
 
@@ -44,6 +44,8 @@ RENEWALS: Final = 3
 """How often a lease is renewed in the time that its holder goes on without."""
 _LOOK_CHANGES: Final = 64
 """How many changes are handled at most between two looks at the clock."""
+_SLICE_CHANGES: Final = 100
+"""How many records are taken in before other tasks have their turn: some 2 ms."""
 _LONGEST_PAUSE: Final = 10.0
 
 Failed: TypeAlias = Callable[[ItemChange[Any], Exception], Awaitable[object]]
@@ -598,7 +600,10 @@ class ShardWork:
         with self._feeding:
             while True:
                 page = await self.reader.next()
-                self._take_in(page.records, page.size_bytes)
+                self._inside = self._inside[0] + len(page.records), self._inside[1] + page.size_bytes
+                for at in range(0, len(page.records), _SLICE_CHANGES):
+                    self._take_in(page.records[at : at + _SLICE_CHANGES])
+                    await next_turn()
                 if page.ended:
                     break
         self._queue.finish()
@@ -608,11 +613,8 @@ class ShardWork:
             await self._run.group.find_children(self.shard)
             self._is_done = True
 
-    def _take_in(self, records: Sequence[Mapping[str, Any]], size_bytes: int) -> None:
-        """Have a page of records handled."""
-        self._inside = self._inside[0] + len(records), self._inside[1] + size_bytes
-        if not records:
-            return
+    def _take_in(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Have records handled."""
         changes = list(self._run.decoder.changes(list(records), shard_id=self.shard))
         pending: list[Pending] = []
         wanted = iter(changes)

@@ -33,7 +33,7 @@ def no_key_keywords(call: str, subject: Any, given: Mapping[str, Any], options: 
     """Return the error of keywords, or of no key, where values of a key are taken by their position.
 
     Args:
-        call: what was called: ``get``, or ``Get``.
+        call: what was called: ``get``, ``Get``, or ``increment``, which takes a field behind the key.
         subject: its first argument, a model or an instance.
         given: the keywords.
         options: the keywords that it takes.
@@ -53,8 +53,13 @@ def no_key_keywords(call: str, subject: Any, given: Mapping[str, Any], options: 
         item = f"{model.__name__}, ..." if subject is model else "item"
         return TypeError(f"{told}; write {call}({item}).set({model.__name__}.{name}, {given[name]!r})")
     parts = [repr(given[field.name]) if field.name in given else field.name for field in keys]
-    if any(field.template is not None and name in field.template.names for field in keys):
-        parts = [f"Parts({', '.join(f'{each}={given[each]!r}' for each in unknown)})"]
+    named = [field.name for field in keys]
+    named += [each for field in keys if field.template is not None for each in field.template.names]
+    if name in named[len(keys) :]:
+        parts = [f"Parts({', '.join(f'{each}={given[each]!r}' for each in unknown if each in named)})"]
+    if call == "increment":
+        counted = [each for each in unknown if each in definition.fields and each not in named]
+        parts += [f"{model.__name__}.{each}, by={given[each]!r}" for each in counted[:1]] or [f"{model.__name__}.field"]
     return TypeError(f"{told}; write {call}({', '.join((model.__name__, *parts))})")
 
 

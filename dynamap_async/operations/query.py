@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Never, Self, final, overload
 
 from pydantic import BaseModel
@@ -520,17 +520,20 @@ class Segmentable(Refinable[M], Generic[M]):
         return self._with(replace_fields(self._spec, checkpoint=checkpoint))
 
 
-def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
+def selecting(spec: ReadSpec, fields: tuple[Any, ...], names: Mapping[str, object]) -> ReadSpec:
     """Return the spec that reads only these fields.
 
     Args:
         spec: what is asked.
         fields: fields of the model, or parts of them.
+        names: keywords, of which there are none.
 
     Raises:
         OperationError: no field is named.
         ExpressionError: one is not a field of the model.
     """
+    if names:
+        raise no_keywords("select", ".select({field})", spec.model.__name__, names)
     _refuse_invalid(spec, "select")
     if not fields:
         raise OperationError("select() needs at least one field; drop it to read whole items")
@@ -716,13 +719,14 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         /,
         *more: Selectable[Any],
     ) -> Query[M, tuple[Any, ...]]: ...
-    def select(self, *fields: Any) -> Query[Any, Any]:
+    def select(self, *fields: Any, **names: Never) -> Query[Any, Any]:
         """Return the query whose items are tuples of these fields only.
 
         Args:
             fields: fields of the model, or parts of them, in the order of the tuples.
+            names: nothing: a field is given as in ``Tweet.city``.
         """
-        return self._with(selecting(self._spec, fields))
+        return self._with(selecting(self._spec, fields, names))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> Query[M, ItemT | InvalidItem]: ...
@@ -799,13 +803,14 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         /,
         *more: Selectable[Any],
     ) -> Scan[M, tuple[Any, ...]]: ...
-    def select(self, *fields: Any) -> Scan[Any, Any]:
+    def select(self, *fields: Any, **names: Never) -> Scan[Any, Any]:
         """Return the scan whose items are tuples of these fields only. See ``Query.select``.
 
         Args:
             fields: fields of the model, or parts of them, in the order of the tuples.
+            names: nothing: a field is given as in ``Tweet.city``.
         """
-        return self._with(selecting(self._spec, fields))
+        return self._with(selecting(self._spec, fields, names))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> Scan[M, ItemT | InvalidItem]: ...

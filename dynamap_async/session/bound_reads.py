@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, final, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Never, Self, final, overload
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
@@ -198,13 +198,14 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
         /,
         *more: Selectable[Any],
     ) -> BoundQuery[M, tuple[Any, ...]]: ...
-    def select(self, *fields: Any) -> BoundQuery[Any, Any]:
+    def select(self, *fields: Any, **names: Never) -> BoundQuery[Any, Any]:
         """Return the query whose items are tuples of these fields only.
 
         Args:
             fields: fields of the model, or parts of them.
+            names: nothing: a field is given as in ``Tweet.city``.
         """
-        return self._with(selecting(self._spec, fields))
+        return self._with(selecting(self._spec, fields, names))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> BoundQuery[M, ItemT | InvalidItem]: ...
@@ -264,13 +265,14 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         /,
         *more: Selectable[Any],
     ) -> BoundScan[M, tuple[Any, ...]]: ...
-    def select(self, *fields: Any) -> BoundScan[Any, Any]:
+    def select(self, *fields: Any, **names: Never) -> BoundScan[Any, Any]:
         """Return the scan whose items are tuples of these fields only. See ``BoundQuery.select``.
 
         Args:
             fields: fields of the model, or parts of them.
+            names: nothing: a field is given as in ``Tweet.city``.
         """
-        return self._with(selecting(self._spec, fields))
+        return self._with(selecting(self._spec, fields, names))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> BoundScan[M, ItemT | InvalidItem]: ...

@@ -659,8 +659,16 @@ class Session(EnteredByAsyncWith):
         by: N | int = 1,
         upsert: bool = False,
     ) -> N: ...
+    @makes_optional(1)
     async def increment(
-        self, model: type[Model], partition: Any, /, *sort_and_field: Any, by: Any = 1, upsert: bool = False
+        self,
+        model: type[Model],
+        partition: Any,
+        /,
+        *sort_and_field: Any,
+        by: Any = 1,
+        upsert: bool = False,
+        **fields: Never,
     ) -> Any:
         """Add to a number of one item, and return what it is then.
 
@@ -677,6 +685,7 @@ class Session(EnteredByAsyncWith):
             sort_and_field: the sort key's value, where the table has one; then the field.
             by: what to add; negative numbers take away.
             upsert: whether to make the item where there is none.
+            fields: nothing: the key and the field are given by their position.
 
         Raises:
             ItemNotFoundError: there is no such item.
@@ -693,6 +702,8 @@ class Session(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithItems.html#WorkingWithItems.AtomicCounters
         """
+        if fields or partition is NOT_GIVEN:
+            raise no_key_keywords("increment", model, fields, ("by", "upsert"))
         increment = Increment(model, partition, *sort_and_field, by=by, upsert=upsert)
         return increment.value(await self._runner.execute(increment.update), self._runner.context)
 

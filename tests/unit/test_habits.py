@@ -226,6 +226,11 @@ def test_names_that_begin_with_an_underscore_are_answered_as_by_pydantic():
         (lambda q: q.where(depot__gt="a"), "where() takes no keyword 'depot__gt'; write .where(Parcel.depot > value)"),
         (lambda q: q.where(depot__in=["a"]), "where() takes no keyword 'depot__in'; write .where(Parcel.depot.is_in("),
         (lambda q: q.where(home__city="a"), "where() takes no keyword 'home__city'; write .where(Parcel.home.city == "),
+        (lambda q: q.select(depot=1), "select() takes no keyword 'depot'; write .select(Parcel.depot)"),
+        (
+            lambda q: q.select(Parcel.depot, home__city=1),
+            "select() takes no keyword 'home__city'; write .select(Parcel.home.city)",
+        ),
         (list, "a query is read over the network; write `async for item in session.query(...)`, or `await` it"),
         (len, "a query is read over the network; write .count(), or len() of what awaiting it gives"),
         (lambda q: q[0], "a query is read over the network, and has no places; write .first(), .limit(items) or"),
@@ -290,6 +295,7 @@ class Shipment(Model, table="shipments"):
     depot: PartitionKey[str]
     number: SortKey[int]
     status: Attr[str] = attr(default="new")
+    weight: Attr[int] = attr(default=0)
 
 
 class Shelf(Model, table="shelves"):
@@ -350,6 +356,34 @@ class Shelf(Model, table="shelves"):
         (
             lambda s: s.scan(Shipment, number__gte=5),
             "scan() takes no keyword 'number__gte'; write scan(Shipment).where(Shipment.number >= value)",
+        ),
+        (
+            lambda s: s.increment(Shipment, depot="york", number=1),
+            "increment() takes no keyword 'depot'; write increment(Shipment, 'york', 1, Shipment.field)",
+        ),
+        (
+            lambda s: s.increment(Shipment, "york", 1, weight=5),
+            "increment() takes no keyword 'weight'; write increment(Shipment, depot, number, Shipment.weight, by=5)",
+        ),
+        (
+            lambda s: s.increment(Shelf, depot="york", row=1, weight=5),
+            "increment() takes no keyword 'depot'; write increment(Shelf, Parts(depot='york', row=1), Shelf.field)",
+        ),
+        (
+            lambda s: s.increment(Shipment),
+            "increment() needs the values of the key; write increment(Shipment, depot, number, Shipment.field)",
+        ),
+        (
+            lambda s: s.increment(Shipment, "york", 1, Shipment.weight, bye=5),
+            "increment() takes no keyword 'bye'; did you mean by?",
+        ),
+        (
+            lambda s: s.query(Shipment).select(depot=1),
+            "select() takes no keyword 'depot'; write .select(Shipment.depot)",
+        ),
+        (
+            lambda s: s.scan(Shipment).select(depot=1),
+            "select() takes no keyword 'depot'; write .select(Shipment.depot)",
         ),
         (lambda s: s.query(Shipment, limit=5), "query() takes no keyword 'limit'; write query(Shipment).limit(...)"),
         (lambda s: s.scan(TableName="shipments"), "scan() takes no keyword 'TableName'; write scan(Model).where(...)"),

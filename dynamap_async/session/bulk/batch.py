@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterable
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar, overload
+from typing import Any, Final, Never, Self, TypeVar, overload
 
 from dynamap_async.config import BatchPolicy
 from dynamap_async.errors import BatchError, ItemFailure, OperationError, SessionStateError
@@ -19,6 +19,7 @@ from dynamap_async.executor import own_instance
 from dynamap_async.limits import BATCH_WRITE_REQUESTS
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations import Delete, Put, Write
+from dynamap_async.operations.keywords import no_item_keywords, no_key_keywords
 from dynamap_async.request import Request
 from dynamap_async.session.bulk.item_chunks import (
     PlainDeletes,
@@ -104,12 +105,13 @@ class Batch(EnteredByAsyncWith):
         """What has failed until now."""
         return tuple(self._failures)
 
-    def put(self, item: Model, /, *, read_first: bool = False) -> Coroutine[Any, Any, None]:
+    def put(self, item: Model, /, *, read_first: bool = False, **fields: Never) -> Coroutine[Any, Any, None]:
         """Accept an item to be written, as it is now; wait only for room.
 
         Args:
             item: the model instance.
             read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+            fields: nothing: an item has its values.
 
         Raises:
             EncodeError: the item cannot be stored; it is not accepted, and the batch goes on.
@@ -122,6 +124,8 @@ class Batch(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
+        if fields:
+            raise no_item_keywords("put", item, fields, ("read_first",))
         self._called += 1
         return self._put(item, read_first=read_first)
 
@@ -139,13 +143,14 @@ class Batch(EnteredByAsyncWith):
     def delete(
         self, model: type[Model], partition: KeyValue, sort: KeyValue | None = None, /, *, read_first: bool = False
     ) -> Coroutine[Any, Any, None]: ...
-    def delete(self, target: Any, /, *key: Any, read_first: bool = False) -> Coroutine[Any, Any, None]:
+    def delete(self, target: Any, /, *key: Any, read_first: bool = False, **fields: Never) -> Coroutine[Any, Any, None]:
         """Accept an item to be removed, given as an instance or as model and key; wait only for room.
 
         Args:
             target: the instance, or the model.
             key: after a model, the values of its key.
             read_first: whether to read the stored item first; see ``Delete``.
+            fields: nothing: the key is given by its position.
 
         Raises:
             EncodeError: a key value is of the wrong type; nothing is accepted, and the batch goes on.
@@ -158,6 +163,8 @@ class Batch(EnteredByAsyncWith):
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
+        if fields:
+            raise no_key_keywords("delete", target, fields, ("read_first",))
         self._called += 1
         return self._delete(target, *key, read_first=read_first)
 

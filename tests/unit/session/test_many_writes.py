@@ -425,3 +425,21 @@ async def test_other_tasks_run_while_items_are_encoded(open_session, readings):
         await session.put_many(readings(*range(3000)))
         ticking.cancel()
     assert ticks > 5
+
+
+async def test_a_batch_says_what_to_write_for_a_keyword(open_session, model):
+    reading = model(sensor="s", at=1, value=1)
+    async with open_session() as session, session.batch() as batch:
+        for call, message in (
+            (lambda: batch.put(model, at=1), "put() takes no keyword 'at'; write put(Reading(at=1))"),
+            (lambda: batch.put(reading, where=1), "put() takes no keyword 'where'; it takes read_first"),
+            (
+                lambda: batch.put(reading, reads_first=1),
+                "put() takes no keyword 'reads_first'; did you mean read_first?",
+            ),
+            (lambda: batch.delete(model, at=1), "delete() takes no keyword 'at'; write delete(Reading, sensor, 1)"),
+        ):
+            with pytest.raises(TypeError) as caught:
+                await call()
+            assert str(caught.value) == message
+        assert batch.given == 0

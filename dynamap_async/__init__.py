@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from dynamap_async.schema import (
         ALL,
         KEYS_ONLY,
+        ContributorInsights,
         Encryption,
         OnDemand,
         Projection,
@@ -159,6 +160,7 @@ __all__ = [
     "Check",
     "Collection",
     "Condition",
+    "ContributorInsights",
     "Create",
     "Credentials",
     "Delete",
@@ -285,7 +287,9 @@ _NAMES: Final = {
         "WriteOptions"
     ),
     "planning": "Grouped InvalidItem Plan UnknownItem",
-    "schema": "ALL KEYS_ONLY Encryption OnDemand Projection Recovery TableSettings Throughput include",
+    "schema": (
+        "ALL KEYS_ONLY ContributorInsights Encryption OnDemand Projection Recovery TableSettings Throughput include"
+    ),
     "session": (
         "Answers Batch BoundCollection BoundCollectionScan BoundExactlyOnce BoundQuery BoundScan BoundStatement "
         "BoundUpdate ItemStream Loader Scope SequentialRead SequentialReads SequentialReadsWarning Session "

@@ -18,9 +18,12 @@ from dynamap_async.schema.table import (
     names_table,
 )
 from dynamap_async.schema.table_settings import (
+    INSIGHTS_MODES,
     STREAM_VIEWS,
     TABLE_CLASSES,
+    ContributorInsights,
     Encryption,
+    InsightsMode,
     Recovery,
     StreamView,
     TableClass,
@@ -31,6 +34,7 @@ from dynamap_async.schema.table_settings import (
 
 __all__ = [
     "ALL",
+    "INSIGHTS_MODES",
     "KEYS_ONLY",
     "NAME_RULE",
     "NEW_WARM",
@@ -38,9 +42,11 @@ __all__ = [
     "STREAM_VIEWS",
     "TABLE_CLASSES",
     "TABLE_RULE",
+    "ContributorInsights",
     "Encryption",
     "IndexKind",
     "IndexSchema",
+    "InsightsMode",
     "KeyAttribute",
     "KeySchema",
     "OnDemand",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dynamap_async.config import Throughput
@@ -30,6 +31,15 @@ TABLE_CLASSES: Final[Mapping[str, TableClass]] = {
 }
 """The API's name of a table class -> ours."""
 
+
+InsightsMode: TypeAlias = Literal["accessed-and-throttled", "throttled", "off"]
+"""Which keys Contributor Insights counts: the most accessed and the most throttled, or only these; ``off`` for none."""
+
+INSIGHTS_MODES: Final[Mapping[str, InsightsMode]] = {
+    "ACCESSED_AND_THROTTLED_KEYS": "accessed-and-throttled",
+    "THROTTLED_KEYS": "throttled",
+}
+"""The API's name of a mode of Contributor Insights -> ours."""
 
 _REPLICATED: Final = "new-and-old"
 """The view of the stream that replicas need."""
@@ -63,6 +73,33 @@ class Encryption:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContributorInsights:
+    """Contributor Insights: CloudWatch counts which keys are accessed most, and which are throttled.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsights_HowItWorks.html
+    """
+
+    table: InsightsMode | None = "accessed-and-throttled"
+    """What is counted of the table; None where that is not managed."""
+    indexes: Mapping[str, InsightsMode] = field(default_factory=dict[str, InsightsMode])
+    """Name of a global index -> what is counted of it. What is not named is not managed."""
+
+    def __post_init__(self) -> None:
+        _check_choice("table", self.table, get_args(InsightsMode))
+        _check_type("indexes", _is(self.indexes, Mapping), self.indexes, '{"by-city": "throttled"}')
+        for name, mode in self.indexes.items():
+            _check_choice(f"indexes[{name!r}]", mode or "", get_args(InsightsMode))
+
+    def __hash__(self) -> int:
+        return hash((self.table, frozenset(self.indexes.items())))
+
+    def modes(self) -> dict[str | None, InsightsMode]:
+        """Return what is managed: name of a global index, or None for the table -> its mode."""
+        of_table: dict[str | None, InsightsMode] = {} if self.table is None else {None: self.table}
+        return of_table | dict(sorted(self.indexes.items()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableSettings:
     """Settings of a table; one that is None is not managed: nothing is compared, and nothing changed."""
 
@@ -83,6 +120,8 @@ class TableSettings:
     replicas: Collection[str] | None = None
     """The other regions that have a copy of the table, as in ``["us-east-1"]``: all of them. ``apply`` adds and removes
     them, ``create`` does not. They need the stream ``new-and-old``, which DynamoDB turns on by itself."""
+    insights: ContributorInsights | None = None
+    """What CloudWatch counts of the keys of the table and of its global indexes."""
     autoscaled: bool = False
     """Whether another service sets its throughput, so that it is sent when the table is made, and not compared."""
 
@@ -95,6 +134,7 @@ class TableSettings:
         )
         _check_type("deletion_protection", _is(self.deletion_protection, bool), self.deletion_protection, "True")
         _check_type("encryption", _is(self.encryption, Encryption), self.encryption, 'Encryption(kms_key="...")')
+        _check_type("insights", _is(self.insights, ContributorInsights), self.insights, "ContributorInsights()")
         _check_type("autoscaled", isinstance(self.autoscaled, bool), self.autoscaled, "True")
         if self.tags is not None:
             check_tags(self.tags)
@@ -137,6 +177,7 @@ class TableSettings:
 
 SETTING_NAMES: Final = (
     *("billing", "stream", "recovery", "deletion_protection", "table_class", "encryption", "tags", "replicas"),
+    "insights",
 )
 """The settings that are compared."""
 

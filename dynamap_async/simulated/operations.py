@@ -79,6 +79,10 @@ OPERATIONS: Final[Mapping[str, tuple[Structure, Operation]]] = {
         settings.UPDATE_CONTRIBUTOR_INSIGHTS,
         settings.update_contributor_insights,
     ),
+    "DescribeContributorInsights": (
+        settings.DESCRIBE_CONTRIBUTOR_INSIGHTS,
+        settings.describe_contributor_insights,
+    ),
     "ListContributorInsights": (settings.LIST_CONTRIBUTOR_INSIGHTS, settings.list_contributor_insights),
     "SearchVectors": (vector_search.SEARCH_VECTORS, vector_search.search_vectors),
     "ListStreams": (streams.LIST_STREAMS, streams.list_streams),

@@ -43,6 +43,7 @@ _DAY_SECONDS = 86_400
 _RECOVERY_LAG_SECONDS = 300
 _KINESIS = ("DISABLED", "ACTIVE")
 _INSIGHTS = ("DISABLED", "ENABLED")
+_ALL_KEYS = "ACCESSED_AND_THROTTLED_KEYS"
 DESCRIBE_TIME_TO_LIVE = Structure(_TABLE)
 UPDATE_TIME_TO_LIVE = Structure(
     {
@@ -127,8 +128,14 @@ DELETE_RESOURCE_POLICY = Structure({"ResourceArn!": _ARN, "ExpectedRevisionId": 
 DESCRIBE_KINESIS = Structure(_TABLE)
 CHANGE_KINESIS = Structure({**_TABLE, "StreamArn!": text(37, 1024), "EnableKinesisStreamingConfiguration": anything})
 UPDATE_CONTRIBUTOR_INSIGHTS = Structure(
-    {**_TABLE, "IndexName": INDEX_NAME, "ContributorInsightsAction!": choice("ENABLE", "DISABLE")}
+    {
+        **_TABLE,
+        "IndexName": INDEX_NAME,
+        "ContributorInsightsAction!": choice("ENABLE", "DISABLE"),
+        "ContributorInsightsMode": choice("ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"),
+    }
 )
+DESCRIBE_CONTRIBUTOR_INSIGHTS = Structure({**_TABLE, "IndexName": INDEX_NAME})
 LIST_CONTRIBUTOR_INSIGHTS = Structure({"TableName": TABLE_NAME, "NextToken": text(), "MaxResults": number()})
 
 
@@ -561,12 +568,34 @@ def describe_kinesis_streaming_destination(service: Service, body: dict[str, Any
 
 def update_contributor_insights(service: Service, body: dict[str, Any]) -> dict[str, Any]:
     """Carry out UpdateContributorInsights. Nothing is counted."""
-    table, index = service.changeable(body["TableName"]), body.get("IndexName") or ""
-    if index and index not in table.indexes:
-        raise Refused("ResourceNotFoundException", f"Requested resource not found: Index: {index}")
-    enable = body["ContributorInsightsAction"] == "ENABLE"
+    table = service.changeable(body["TableName"])
+    index, enable = _index_of(table, body), body["ContributorInsightsAction"] == "ENABLE"
+    mode = body.get("ContributorInsightsMode")
+    if mode is not None and not enable:
+        raise invalid_value("ContributorInsightsMode can only be specified when ContributorInsightsAction is ENABLE")
     _attach(service, table, "Insights", index, enable=enable)
+    if enable:
+        table.settings["InsightsModes"] = {**table.settings.get("InsightsModes", {}), index: mode or _ALL_KEYS}
     return _insights(table, index, "ENABLING" if enable else "DISABLING")
+
+
+def describe_contributor_insights(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    """Carry out DescribeContributorInsights."""
+    table = service.described(body["TableName"])
+    index = _index_of(table, body)
+    return _insights(table, index, _attached(service, table, "Insights", _INSIGHTS).get(index, "DISABLED"))
+
+
+def _index_of(table: Table, body: dict[str, Any]) -> str:
+    """Return the name of the global index that a request is about; nothing where it is about the table.
+
+    Raises:
+        Refused: there is none of this name.
+    """
+    index: str = body.get("IndexName") or ""
+    if index and (index not in table.indexes or not table.indexes[index].is_global):
+        raise Refused("ResourceNotFoundException", f"Requested resource not found: Index: {index}")
+    return index
 
 
 def list_contributor_insights(service: Service, body: dict[str, Any]) -> dict[str, Any]:
@@ -583,7 +612,9 @@ def list_contributor_insights(service: Service, body: dict[str, Any]) -> dict[st
 
 def _insights(table: Table, index: str, status: str) -> dict[str, Any]:
     named = {"IndexName": index} if index else {}
-    return {"TableName": table.name, **named, "ContributorInsightsStatus": status}
+    mode = table.settings.get("InsightsModes", {}).get(index)
+    told = {} if mode is None or status in {"DISABLING", "DISABLED"} else {"ContributorInsightsMode": mode}
+    return {"TableName": table.name, **named, "ContributorInsightsStatus": status, **told}
 
 
 def _attach(service: Service, table: Table, setting: str, name: str, *, enable: bool) -> None:

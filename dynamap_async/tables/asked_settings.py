@@ -18,9 +18,16 @@ from dynamap_async.errors import (
 )
 from dynamap_async.executor import Executor, gather_all
 from dynamap_async.request import Request
-from dynamap_async.schema import Recovery, TableSchema
+from dynamap_async.schema import ContributorInsights, Recovery, TableSchema
 from dynamap_async.tables.requests import TableDescription, description_of, is_unknown_operation, table_request
-from dynamap_async.tables.setting_requests import is_own_tag, read_recovery, recovery_request
+from dynamap_async.tables.setting_requests import (
+    insights_on,
+    insights_request,
+    is_own_tag,
+    read_insights,
+    read_recovery,
+    recovery_request,
+)
 from dynamap_async.tables.time_to_live import describe_time_to_live
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
@@ -31,8 +38,6 @@ ATTACHED: Final = "attached"
 _PAUSE_SECONDS: Final = 2.0
 _STREAMING: Final = ("ENABLING", "ACTIVE", "UPDATING")
 """The statuses of a Kinesis stream that gets the changes of a table, or will."""
-_WATCHED: Final = ("ENABLING", "ENABLED")
-"""The statuses of Contributor Insights that are on, or will be."""
 
 T = TypeVar("T")
 
@@ -42,15 +47,17 @@ async def with_asked_settings(executor: Executor, found: TableDescription, names
 
     Args:
         found: what DescribeTable told.
-        names: ``recovery``, ``tags``, ``ATTACHED``, some of them or none.
+        names: ``recovery``, ``tags``, ``insights``, ``ATTACHED``, some of them or none.
     """
     table, told, others = found.schema.name, dict[str, Any](), found.others
     if "recovery" in names:
         told["recovery"] = await describe_recovery(executor, table)
     if "tags" in names:
         told["tags"] = await describe_tags(executor, table, found.arn)
+    if "insights" in names:
+        told["insights"] = await describe_insights(executor, table)
     if ATTACHED in names:
-        others += await describe_attached(executor, table, found.arn)
+        others += await describe_attached(executor, table, found.arn, besides=names)
     return replace(found, settings=replace(found.settings, **told), others=others)
 
 
@@ -58,7 +65,7 @@ async def full_description(executor: Executor, name: str, settings: Collection[s
     """Return the description of a table with its time to live; None where there is none, or not much longer.
 
     Args:
-        settings: ``recovery``, ``tags`` and ``ATTACHED`` where they are asked for too.
+        settings: ``recovery``, ``tags``, ``insights`` and ``ATTACHED`` where they are asked for too.
     """
     request = table_request("DescribeTable", name)
     try:
@@ -113,16 +120,45 @@ async def _listed(executor: Executor, request: Request, member: str) -> list[dic
         request = replace(request, body={**request.body, "NextToken": page["NextToken"]})
 
 
-async def describe_attached(executor: Executor, table: str, arn: str) -> tuple[str, ...]:
+async def describe_insights(executor: Executor, table: str) -> ContributorInsights | None:
+    """Return what is counted of the keys of a table and of its indexes; None where nobody knows."""
+    listed = await unless_denied(_listed_insights(executor, table))
+    return None if listed is None else read_insights(listed)
+
+
+async def _listed_insights(executor: Executor, table: str) -> list[dict[str, str]]:
+    return await _listed(executor, table_request("ListContributorInsights", table), "ContributorInsightsSummaries")
+
+
+async def ensure_insights(executor: Executor, schema: TableSchema) -> None:
+    """Turn the Contributor Insights on that a table declares, unless they are on, if the engine has them."""
+    wanted = schema.settings.insights
+    if wanted is None or set(wanted.modes().values()) <= {"off"}:
+        return
+    found = await describe_insights(executor, schema.name)
+    if found is None:
+        logger.warning("Contributor Insights of %s: unknown, so none is turned on", schema.name)
+        return
+    there = found.modes()
+    for index, mode in wanted.modes().items():
+        if mode != "off" and there.get(index, "off") == "off":
+            await executor.send(insights_request(schema.name, index, mode))
+
+
+async def describe_attached(
+    executor: Executor, table: str, arn: str, *, besides: Collection[str] = ()
+) -> tuple[str, ...]:
     """Return the resource policy, the Kinesis streams and the Contributor Insights of a table, each in a few words.
 
     What nobody knows is told as unknown. An engine that does not know such an operation has none of it.
 
     Args:
         arn: its Amazon Resource Name.
+        besides: settings that are described otherwise.
     """
-    found = await gather_all([_attached(ask, executor, table, arn) for ask in _ATTACHED.values()])
-    unknown = [name for name, texts in zip(_ATTACHED, found, strict=True) if texts is None]
+    asked = {name: ask for name, ask in _ATTACHED.items() if ask is not _insights or "insights" not in besides}
+    found = await gather_all([_attached(ask, executor, table, arn) for ask in asked.values()])
+    unknown = [name for name, texts in zip(asked, found, strict=True) if texts is None]
     told = [text for texts in found for text in texts or ()]
     if unknown:
         told.append(f"{', '.join(unknown)}: unknown, for the policy does not allow to ask, or there was no answer")
@@ -151,9 +187,7 @@ async def _kinesis_streams(executor: Executor, table: str, _: str) -> list[str]:
 
 
 async def _insights(executor: Executor, table: str, _: str) -> list[str]:
-    listed = await _listed(executor, table_request("ListContributorInsights", table), "ContributorInsightsSummaries")
-    on = [each.get("IndexName") for each in listed if each.get("ContributorInsightsStatus") in _WATCHED]
-    return ["its Contributor Insights" if index is None else f"the Contributor Insights of {index}" for index in on]
+    return insights_on(read_insights(await _listed_insights(executor, table)))
 
 
 _Ask: TypeAlias = Callable[[Executor, str, str], Awaitable[list[str]]]

@@ -49,6 +49,7 @@ _LEFT_OFF: Final[frozenset[StepKind]] = frozenset(
         "set-tags",
         "set-point-in-time-recovery",
         "set-deletion-protection",
+        "set-contributor-insights",
     )
 )
 """The steps that give a restored table what DynamoDB leaves off.

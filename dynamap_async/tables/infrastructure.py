@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 from dynamap_async.schema import (
     IndexKind,
     IndexSchema,
+    InsightsMode,
     KeySchema,
     OnDemand,
     Projection,
@@ -23,7 +24,7 @@ from dynamap_async.schema import (
 )
 from dynamap_async.source_text import literal
 from dynamap_async.tables.requests import create_request
-from dynamap_async.tables.setting_requests import recovery_to_wire
+from dynamap_async.tables.setting_requests import insights_mode_to_wire, recovery_to_wire
 
 _INDENT: Final = "  "
 _SHORT: Final = 72
@@ -100,6 +101,8 @@ def to_terraform(*tables: TableSchema) -> str:
         name = _resource_name(table.name, names)
         names[name] = table
         blocks.append("\n".join(_resource(name, table)))
+        insights = {} if table.settings.insights is None else table.settings.insights.modes()
+        blocks += ["\n".join(_insights(name, *each)) for each in insights.items() if each[1] != "off"]
     return "\n\n".join(blocks)
 
 
@@ -137,6 +140,10 @@ def _properties(table: TableSchema) -> dict[str, Any]:
         body["SSESpecification"] = {"SSEEnabled": encrypted.pop("Enabled"), **encrypted}
     if table.settings.recovery:
         body["PointInTimeRecoverySpecification"] = recovery_to_wire(table.settings.recovery)
+    insights = {} if table.settings.insights is None else table.settings.insights.modes()
+    for part in (body, *(body.get(IndexKind.GLOBAL.wire_name) or ())):
+        if (mode := insights.get(part.get("IndexName"), "off")) != "off":
+            part["ContributorInsightsSpecification"] = {"Enabled": True, "Mode": insights_mode_to_wire(mode)}
     if table.ttl_attribute is not None:
         body["TimeToLiveSpecification"] = {"AttributeName": table.ttl_attribute, "Enabled": True}
     return body
@@ -217,6 +224,16 @@ def _resource(name: str, table: TableSchema) -> Iterator[str]:
     if table.ttl_attribute is not None:
         yield from _block(1, "ttl", {"attribute_name": table.ttl_attribute, "enabled": True})
     yield from _setting_blocks(table)
+    yield "}"
+
+
+def _insights(table: str, index: str | None, mode: InsightsMode) -> Iterator[str]:
+    """Yield the lines of what counts the keys of a table, or of one of its indexes."""
+    of_index = "" if index is None else re.sub(r"[^A-Za-z0-9_-]", "_", f"_{index}")
+    yield f'resource "aws_dynamodb_contributor_insights" "{table}{of_index}" {{'
+    yield f"{_INDENT}table_name = aws_dynamodb_table.{table}.name"
+    named = {} if index is None else {"index_name": index}
+    yield from _settings(1, {**named, "mode": insights_mode_to_wire(mode)})
     yield "}"
 
 

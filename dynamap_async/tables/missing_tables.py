@@ -10,7 +10,7 @@ from dynamap_async.errors import TableMismatchError
 from dynamap_async.executor import Executor, gather_all
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema
-from dynamap_async.tables.asked_settings import ensure_recovery
+from dynamap_async.tables.asked_settings import ensure_insights, ensure_recovery
 from dynamap_async.tables.comparison import NEVER_CHANGES, missing_indexes, unchangeable_differences
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.requests import TableDescription, create_index_request
@@ -50,6 +50,7 @@ class MissingParts:
         )
         await ensure_time_to_live(self._executor, self._schema)
         await ensure_recovery(self._executor, self._schema, timeout_seconds)
+        await ensure_insights(self._executor, self._schema)
 
     async def _step(self, found: TableDescription | None) -> bool:
         """Request the next part that is missing, unless that was done; return whether nothing is missing."""

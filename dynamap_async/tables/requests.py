@@ -313,7 +313,7 @@ def merged(schemas: list[TableSchema]) -> TableSchema:
 
     Raises:
         ModelDefinitionError: they disagree on the key, on an index, on the type of a key attribute, on time to live or
-            on throughput.
+            on throughput; or Contributor Insights are declared for an index that there is not.
     """
     table = schemas[0]
     for other in schemas[1:]:
@@ -328,6 +328,14 @@ def merged(schemas: list[TableSchema]) -> TableSchema:
             throughput=table.throughput or other.throughput,
             settings=table.settings.completed(other.settings),
         )
+    indexes = [index.name for index in table.global_indexes]
+    for watched in () if table.settings.insights is None else table.settings.insights.indexes:
+        if watched not in indexes:
+            there = f"they are {', '.join(indexes)}" if indexes else "it has none"
+            raise ModelDefinitionError(
+                f"the Contributor Insights of {table.name!r} name {watched!r}, which is no global index of it; {there}",
+                model=table.name,
+            )
     return table
 
 

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from dynamap_async.request import Request
-from dynamap_async.schema import STREAM_VIEWS, TABLE_CLASSES, Encryption, Recovery, StreamView, TableSettings
+from dynamap_async.schema import (
+    INSIGHTS_MODES,
+    STREAM_VIEWS,
+    TABLE_CLASSES,
+    ContributorInsights,
+    Encryption,
+    InsightsMode,
+    Recovery,
+    StreamView,
+    TableSettings,
+)
 from dynamap_async.wire import Body
 
 _AWS_MANAGED_KEY: Final = "alias/aws/dynamodb"
 """The key where KMS is to be used and no key is named: the API wants it left out.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_SSESpecification.html"""
+
+INSIGHTS_ON: Final = ("ENABLING", "ENABLED")
+"""The statuses of Contributor Insights that are on, or will be."""
 
 _OLD_GLOBAL_TABLES: Final = "2017.11.29"
 """The version of global tables whose replicas DescribeTable does not list."""
@@ -102,6 +115,40 @@ def untag_request(table: str, arn: str, names: list[str]) -> Request:
     """Return the request that removes tags from a table."""
     body = {"ResourceArn": arn, "TagKeys": names}
     return Request(operation="UntagResource", body=body, table=table, writes=True, resendable=True)
+
+
+def insights_mode_to_wire(mode: InsightsMode) -> str:
+    """Return the API's name of a mode of Contributor Insights that is not off."""
+    return next(name for name, ours in INSIGHTS_MODES.items() if ours == mode)
+
+
+def insights_request(table: str, index: str | None, mode: InsightsMode) -> Request:
+    """Return the request that has the keys of a table, or of a global index, counted or no longer counted."""
+    body: dict[str, Any] = {"TableName": table, **({} if index is None else {"IndexName": index})}
+    if mode == "off":
+        body["ContributorInsightsAction"] = "DISABLE"
+    else:
+        body |= {"ContributorInsightsAction": "ENABLE", "ContributorInsightsMode": insights_mode_to_wire(mode)}
+    return Request(operation="UpdateContributorInsights", body=body, table=table, writes=True, resendable=True)
+
+
+def read_insights(summaries: Iterable[Mapping[str, Any]]) -> ContributorInsights:
+    """Return what ListContributorInsights tells of a table; what is not told is off."""
+    modes: dict[str | None, InsightsMode] = {
+        each.get("IndexName"): INSIGHTS_MODES.get(each.get("ContributorInsightsMode") or "", "accessed-and-throttled")
+        for each in summaries
+        if each.get("ContributorInsightsStatus") in INSIGHTS_ON
+    }
+    return ContributorInsights(
+        table=modes.get(None, "off"), indexes={name: mode for name, mode in modes.items() if name is not None}
+    )
+
+
+def insights_on(found: ContributorInsights, declared: ContributorInsights | None = None) -> list[str]:
+    """Return what is counted of a table and not declared, each in a few words."""
+    known = {} if declared is None else declared.modes()
+    on = [index for index, mode in found.modes().items() if mode != "off" and index not in known]
+    return ["its Contributor Insights" if index is None else f"the Contributor Insights of {index}" for index in on]
 
 
 def read_settings(table: Mapping[str, Any]) -> TableSettings:

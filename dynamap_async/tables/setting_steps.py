@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from dynamap_async.schema import Encryption, Recovery, TableSchema, TableSettings
+from dynamap_async.schema import (
+    INSIGHTS_MODES,
+    ContributorInsights,
+    Encryption,
+    Recovery,
+    TableSchema,
+    TableSettings,
+)
 from dynamap_async.tables.replica_steps import replica_is_reached
 from dynamap_async.tables.requests import TableDescription
 from dynamap_async.tables.setting_requests import (
     class_to_wire,
     encryption_to_wire,
+    insights_on,
+    insights_request,
     recovery_request,
     same_key,
     stream_to_wire,
@@ -28,13 +37,14 @@ SETTING_KINDS: Final[Mapping[StepKind, str]] = {
     "set-encryption": "encryption",
     "set-tags": "tags",
     "set-replicas": "replicas",
+    "set-contributor-insights": "insights",
 }
 """What a step does -> the setting that it is about."""
 
-ASKED_FOR: Final = ("set-time-to-live", "set-point-in-time-recovery", "set-tags")
+ASKED_FOR: Final = ("set-time-to-live", "set-point-in-time-recovery", "set-tags", "set-contributor-insights")
 """The steps whose outcome DescribeTable does not tell."""
 
-_ASKED: Final = ("recovery", "tags")
+_ASKED: Final = ("recovery", "tags", "insights")
 
 
 def asked_settings(settings: TableSettings) -> tuple[str, ...]:
@@ -79,7 +89,7 @@ def other_settings(declared: TableSchema, found: TableDescription) -> list[Table
         request = update_request(table, "SSESpecification", encryption_to_wire(wanted.encryption))
         before, after = _encrypted(now.encryption), _encrypted(wanted.encryption)
         steps.append(request_step("set-encryption", request, before=before, after=after))
-    return [*steps, *_stream(wanted, now, table), *_tags(wanted, now, table, found.arn)]
+    return [*steps, *_stream(wanted, now, table), *_tags(wanted, now, table, found.arn), *_insights(wanted, now, table)]
 
 
 def protections_off(declared: TableSchema, found: TableDescription) -> list[TableStep]:
@@ -107,8 +117,9 @@ def protections_off(declared: TableSchema, found: TableDescription) -> list[Tabl
 def creation_steps(declared: TableSchema) -> list[TableStep]:
     """Return the steps that follow the creation of a table."""
     recovery = declared.settings.recovery
-    off = TableSettings(recovery=False)
-    return [_recovery_step(declared.name, off, recovery)] if recovery else []
+    off = TableSettings(recovery=False, insights=ContributorInsights(table="off"))
+    steps = [_recovery_step(declared.name, off, recovery)] if recovery else []
+    return [*steps, *_insights(declared.settings, off, declared.name)]
 
 
 def setting_is_reached(step: TableStep, found: TableDescription) -> bool:
@@ -132,6 +143,9 @@ def setting_is_reached(step: TableStep, found: TableDescription) -> bool:
             return not _differs(Encryption(kms_key=key), now.encryption)
         case "set-replicas":
             return replica_is_reached(body, found)
+        case "set-contributor-insights":
+            mode = INSIGHTS_MODES.get(str(body.get("ContributorInsightsMode")), "off")
+            return now.insights is not None and now.insights.modes().get(body.get("IndexName"), "off") == mode
         case "set-point-in-time-recovery":
             return now.recovery is not None and recovery_request(step.table, now.recovery).body == body
         case _:
@@ -155,6 +169,8 @@ def is_hidden(step: TableStep, found: TableDescription | None) -> bool:
             return found.settings.recovery is None
         case "set-tags":
             return found.settings.tags is None
+        case "set-contributor-insights":
+            return found.settings.insights is None
         case _:
             return False
 
@@ -173,7 +189,7 @@ def seen_settings(found: TableDescription) -> dict[str, str]:
 
 def hidden_settings(declared: TableSchema, found: TableDescription) -> list[str]:
     """Return what a model declares and the policy or the engine does not show, as sentences."""
-    names = {"recovery": "continuous backups", "tags": "tags"}
+    names = {"recovery": "continuous backups", "tags": "tags", "insights": "Contributor Insights"}
     return [
         f"{declared.name}: {names[name]}, which are unknown: the policy does not allow to ask for them, or the engine "
         "does not know them"
@@ -207,6 +223,7 @@ def undeclared_settings(declared: TableSchema, found: TableDescription) -> list[
     if wanted.replicas:  # which need the stream
         told.pop("stream")
     there = [text for name, text in told.items() if text is not None and getattr(wanted, name) is None]
+    there += [] if now.insights is None else insights_on(now.insights, wanted.insights)
     return [f"{declared.name}: {each}" for each in (*there, *found.others)]
 
 
@@ -250,6 +267,21 @@ def _tags(wanted: TableSettings, now: TableSettings, table: str, arn: str) -> li
         steps.append(
             request_step("set-tags", request, before=_tagged(before), after=after, hazards=hazards, adds=False)
         )
+    return steps
+
+
+def _insights(wanted: TableSettings, now: TableSettings, table: str) -> list[TableStep]:
+    if wanted.insights is None or now.insights is None:
+        return []
+    there, steps = now.insights.modes(), list[TableStep]()
+    for index, mode in wanted.insights.modes().items():
+        before = there.get(index, "off")
+        if mode != before:
+            request = insights_request(table, index, mode)
+            of = "" if index is None else f" of {index}"
+            was, will = f"insights{of} {before}", f"insights{of} {mode}"
+            adds = mode != "off"
+            steps.append(request_step("set-contributor-insights", request, before=was, after=will, adds=adds))
     return steps
 
 

@@ -29,6 +29,7 @@ StepKind: TypeAlias = Literal[
     "set-encryption",
     "set-tags",
     "set-replicas",
+    "set-contributor-insights",
     "blocked",
 ]
 """What a step does.

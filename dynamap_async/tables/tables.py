@@ -21,7 +21,14 @@ from dynamap_async.schema import TableSchema, Throughput, check_tag_names, check
 from dynamap_async.stored import WatchDeletions
 from dynamap_async.tables.apply_lock import apply_locked
 from dynamap_async.tables.applying import AppliedPlan, Applying, Watch, check_nothing, check_plan
-from dynamap_async.tables.asked_settings import ATTACHED, begin_recovery, full_description, list_tags, unless_denied
+from dynamap_async.tables.asked_settings import (
+    ATTACHED,
+    begin_recovery,
+    ensure_insights,
+    full_description,
+    list_tags,
+    unless_denied,
+)
 from dynamap_async.tables.backups import Backups
 from dynamap_async.tables.build_samples import estimated
 from dynamap_async.tables.comparison import difference_of, not_compared, plan_of
@@ -111,7 +118,8 @@ class Tables:
                 period is missing, or none has; what is given is no model, or no throughput.
 
         Cost: one CreateTable per table, DescribeTable until it is active (none where CreateTable says so already), one
-            UpdateTimeToLive where it is declared; no capacity units.
+            UpdateTimeToLive where it is declared, ListContributorInsights and one UpdateContributorInsights for each
+            part whose keys are to be counted; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
         """
         wanted = self._wanted(models, throughput, tags, period)
@@ -131,6 +139,7 @@ class Tables:
         for schema, _ in wanted:
             await begin_time_to_live(self._executor, schema)
             await begin_recovery(self._executor, schema, timeout_seconds)
+            await ensure_insights(self._executor, schema)
 
     async def ensure(
         self,

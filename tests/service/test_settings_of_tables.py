@@ -2,8 +2,20 @@
 
 import pytest
 
-from dynamap_async import Encryption, Recovery, Table, TableSettings
+from dynamap_async import (
+    Attr,
+    ContributorInsights,
+    Encryption,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    Recovery,
+    Table,
+    TableSettings,
+)
 from dynamap_async.errors import RequestRejectedError, TableWaitTimeoutError
+from dynamap_async.request import Request
+from dynamap_async.schema import INSIGHTS_MODES
 from dynamap_async.testing import Durations, FrozenClock, LocalEngine, NativeEngine
 
 KEY = "arn:aws:kms:eu-west-1:000000000000:key/"
@@ -20,6 +32,8 @@ CHANGES = [
     ("tags", {"team": "shop"}, {"team": "web", "stage": "test"}, ["set-tags"], set()),
     ("tags", {"team": "shop"}, {}, ["set-tags"], {"tags-removed"}),
     ("replicas", ["us-east-1"], ["us-west-2"], ["set-replicas", "set-replicas"], {"replica-removed"}),
+    ("insights", ContributorInsights(), ContributorInsights(table="throttled"), ["set-contributor-insights"], set()),
+    ("insights", ContributorInsights(), ContributorInsights(table="off"), ["set-contributor-insights"], set()),
 ]
 
 
@@ -33,6 +47,21 @@ def forgets(engine):
     engine.reset()
 
 
+async def insights(session):
+    """Return what the engine says is counted: name of an index, or None -> mode and status."""
+    request = Request(operation="ListContributorInsights", body={"TableName": "orders"}, table="orders")
+    listed = (await session._executor.send(request))["ContributorInsightsSummaries"]
+    return {
+        each.get("IndexName"): (each.get("ContributorInsightsMode"), each["ContributorInsightsStatus"])
+        for each in listed
+    }
+
+
+async def table_mode(session):
+    mode, status = (await insights(session))[None]
+    return INSIGHTS_MODES[mode] if status.startswith("ENABL") else "off"
+
+
 async def described(session, table, setting):
     """Return what DynamoDB says of a setting, as a model declares it."""
     match setting:
@@ -41,6 +70,8 @@ async def described(session, table, setting):
             return False if found is None else Recovery(days=found.days)
         case "tags":
             return await session.tables.tags(table)
+        case "insights":
+            return ContributorInsights(table=await table_mode(session))
         case "replicas":
             return [each.region for each in (await session.tables.describe(table)).replicas]
         case _:
@@ -78,6 +109,7 @@ LACKING = {
     (NativeEngine, "recovery"): "UpdateContinuousBackups",
     (NativeEngine, "encryption"): "UpdateTable with SSESpecification",
     (NativeEngine, "replicas"): "UpdateTable with ReplicaUpdates",
+    (NativeEngine, "insights"): "UpdateContributorInsights",
 }
 """An engine, a setting, and where that matters what it becomes -> the call that the engine refuses, or ignores."""
 
@@ -106,3 +138,65 @@ def test_each_setting_is_among_them():
         "autoscaled",
     }  # the tests of billing, and what is no setting of a table but a reason not to compare
     assert {setting for setting, *_ in CHANGES} == {*TableSettings.__dataclass_fields__} - others
+
+
+class Order(
+    Model,
+    table="orders",
+    settings=TableSettings(
+        insights=ContributorInsights(table="throttled", indexes={"by_city": "accessed-and-throttled"})
+    ),
+):
+    id: PartitionKey[str]
+    city: Attr[str]
+    size: Attr[int]
+
+    by_city = GlobalIndex(partition_key="city")
+    by_size = GlobalIndex(partition_key="size")
+
+
+class OtherOrder(
+    Order,
+    table="orders",
+    settings=TableSettings(insights=ContributorInsights(table=None, indexes={"by_size": "throttled"})),
+): ...
+
+
+COUNTED = {None: ("THROTTLED_KEYS", "ENABLED"), "by_city": ("ACCESSED_AND_THROTTLED_KEYS", "ENABLED")}
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("way", ["create", "ensure", "apply"])
+async def test_a_new_table_has_the_contributor_insights_that_its_model_declares(way):
+    async with LocalEngine() as engine, engine.session() as session:
+        if way == "apply":
+            await session.tables.apply(await session.tables.plan(Order))
+        else:
+            await getattr(session.tables, way)(Order)
+
+        assert await insights(session) == COUNTED
+        await session.tables.verify(Order)
+
+
+@pytest.mark.asyncio
+async def test_contributor_insights_of_an_index_that_no_model_names_are_listed_and_left_alone():
+    async with LocalEngine() as engine, engine.session() as session:
+        await session.tables.create(Order)
+        plan = await session.tables.plan(OtherOrder)
+        await session.tables.apply(plan)
+
+        assert plan.not_managed == ("orders: its Contributor Insights", "orders: the Contributor Insights of by_city")
+        assert await insights(session) == {**COUNTED, "by_size": ("THROTTLED_KEYS", "ENABLED")}
+
+
+@pytest.mark.asyncio
+async def test_ensure_changes_no_mode_of_contributor_insights_that_are_on():
+    class Throttled(
+        Order, table="orders", settings=TableSettings(insights=ContributorInsights(table="accessed-and-throttled"))
+    ): ...
+
+    async with LocalEngine() as engine, engine.session() as session:
+        await session.tables.create(Order)
+        await session.tables.ensure(Throttled)
+
+        assert await insights(session) == COUNTED

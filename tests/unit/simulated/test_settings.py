@@ -55,3 +55,30 @@ def test_a_restore_refuses_what_its_table_cannot_have(service, refused, override
     assert code == "ValidationException"
     assert message in text
     assert "then" not in service.store.tables
+
+
+def test_contributor_insights_are_told_with_their_mode(service, call):
+    index = {"TableName": "visits", "IndexName": "by_city"}
+    before = call(service, "DescribeContributorInsights", **index)
+    call(service, "UpdateContributorInsights", **index, ContributorInsightsAction="ENABLE")
+    on = call(service, "DescribeContributorInsights", **index)
+    call(service, "UpdateContributorInsights", **index, ContributorInsightsAction="DISABLE")
+    off = call(service, "DescribeContributorInsights", **index)
+
+    assert before == off == {**index, "ContributorInsightsStatus": "DISABLED"}
+    assert (on["ContributorInsightsStatus"], on["ContributorInsightsMode"]) == (
+        "ENABLED",
+        "ACCESSED_AND_THROTTLED_KEYS",
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ({"ContributorInsightsAction": "ENABLE", "IndexName": "by_name"}, "ResourceNotFoundException"),
+        ({"ContributorInsightsAction": "ENABLE", "ContributorInsightsMode": "ALL"}, "ValidationException"),
+        ({"ContributorInsightsAction": "DISABLE", "ContributorInsightsMode": "THROTTLED_KEYS"}, "ValidationException"),
+    ],
+)
+def test_contributor_insights_of_no_form_are_refused(service, refused, asked, code):
+    assert refused(service, "UpdateContributorInsights", TableName="visits", **asked)[0] == code

@@ -14,6 +14,7 @@ import pytest
 from dynamap_async import (
     KEYS_ONLY,
     Attr,
+    ContributorInsights,
     Encryption,
     GlobalIndex,
     Model,
@@ -83,7 +84,7 @@ def built(name, *keys, **members):
     return made | members
 
 
-def found(*indexes, ttl=None, others=(), recovery=None, tags=None, **members):
+def found(*indexes, ttl=None, others=(), recovery=None, tags=None, insights=None, **members):
     """Return a table as it is."""
     names = {"id", *(key["AttributeName"] for index in indexes for key in index["KeySchema"])}
     described = {
@@ -98,7 +99,8 @@ def found(*indexes, ttl=None, others=(), recovery=None, tags=None, **members):
     }
     on = {"TimeToLiveStatus": "DISABLED"} if ttl is None else {"TimeToLiveStatus": "ENABLED", "AttributeName": ttl}
     told = read_description({"Table": described}, {"TimeToLiveDescription": on})
-    return replace(told, others=others, settings=replace(told.settings, recovery=recovery, tags=tags))
+    asked = {"recovery": recovery, "tags": tags, "insights": insights}
+    return replace(told, others=others, settings=replace(told.settings, **asked))
 
 
 def planned(there, *indexes, delete_unknown_indexes=False, throughput=None, time_to_live=None, **settings):
@@ -218,6 +220,11 @@ PLANS = {
             **PROVISIONED,
             **STREAM,
         )
+    ),
+    "contributor insights": lambda: planned(
+        found(CITY, insights=ContributorInsights(table="off", indexes={"by-city": "throttled"})),
+        BY_CITY,
+        insights=ContributorInsights(indexes={"by-city": "off"}),
     ),
     "what nobody may ask for": lambda: planned(found(), recovery=Recovery(days=7), tags={"team": "shop"}),
 }

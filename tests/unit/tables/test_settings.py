@@ -5,7 +5,18 @@ import json
 import pytest
 from botocore.session import get_session
 
-from dynamap_async import Encryption, Model, PartitionKey, Recovery, Table, TableSettings, Throughput
+from dynamap_async import (
+    Attr,
+    ContributorInsights,
+    Encryption,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    Recovery,
+    Table,
+    TableSettings,
+    Throughput,
+)
 from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.models import definition_of
 from dynamap_async.tables import (
@@ -275,3 +286,65 @@ def test_a_described_table_has_the_settings_that_a_description_tells():
     described = read_description(to_description(table(FULL)))
     plan = plan_of([table(FULL)], [described])
     assert plan.is_empty
+
+
+class Watched(
+    Model,
+    table="watched",
+    settings=TableSettings(
+        insights=ContributorInsights(table="throttled", indexes={"by-city": "accessed-and-throttled"})
+    ),
+):
+    id: PartitionKey[str]
+    city: Attr[str]
+
+    by_city = GlobalIndex("by-city", partition_key="city")
+
+
+def test_contributor_insights_are_written_for_cloudformation():
+    [resource] = json.loads(to_cloudformation(*declared_tables(Watched)))["Resources"].values()
+    properties = resource["Properties"]
+
+    assert properties["ContributorInsightsSpecification"] == {"Enabled": True, "Mode": "THROTTLED_KEYS"}
+    assert properties["GlobalSecondaryIndexes"][0]["ContributorInsightsSpecification"] == {
+        "Enabled": True,
+        "Mode": "ACCESSED_AND_THROTTLED_KEYS",
+    }
+
+
+def test_contributor_insights_are_resources_of_their_own_for_terraform():
+    assert (
+        to_terraform(*declared_tables(Watched)).partition("\n}\n\n")[2]
+        == """resource "aws_dynamodb_contributor_insights" "watched" {
+  table_name = aws_dynamodb_table.watched.name
+  mode = "THROTTLED_KEYS"
+}
+
+resource "aws_dynamodb_contributor_insights" "watched_by-city" {
+  table_name = aws_dynamodb_table.watched.name
+  index_name = "by-city"
+  mode       = "ACCESSED_AND_THROTTLED_KEYS"
+}"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"table": "all"}, "table='all' is not one of 'accessed-and-throttled', 'throttled', 'off'"),
+        ({"indexes": {"by-city": None}}, r"indexes\['by-city'\]='' is not one of"),
+        ({"indexes": ["by-city"]}, "write indexes={"),
+    ],
+)
+def test_contributor_insights_of_no_mode_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        ContributorInsights(**wrong)
+
+
+def test_contributor_insights_of_an_index_that_there_is_not_are_refused():
+    settings = TableSettings(insights=ContributorInsights(indexes={"by-size": "throttled"}))
+
+    class Unwatched(Watched, table="watched", settings=settings): ...
+
+    with pytest.raises(ModelDefinitionError, match="'by-size', which is no global index of it; they are by-city"):
+        declared_tables(Unwatched)

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from types import EllipsisType
+from types import EllipsisType, FrameType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -248,10 +248,24 @@ def _type(given: Any) -> Any:
 
     Raises:
         ModelDefinitionError: it is one, as in ``date: Attr[date] = attr(...)``, where the name means the default.
+        HiddenTypeError: so it is, and the annotation is read after the body.
     """
     if _is_value(given):
-        raise _named_as_its_type(sys._getframe(2).f_code.co_name)  # noqa: SLF001 - of the class body
+        raise _named_as_its_type(sys._getframe(2))  # noqa: SLF001 - of the class body
     return given
+
+
+class HiddenTypeError(TypeError):
+    """A marker was given a default instead of its type; the metaclass turns this into a ModelDefinitionError."""
+
+
+def hidden_type(model: str) -> ModelDefinitionError:
+    """Return the error of a field with the name of its type."""
+    return ModelDefinitionError(
+        f"{model}: a field with a default has the name of its type, so that inside the class this name is the "
+        "default; import the type under another name, such as import datetime as dt, and write Attr[dt.date]",
+        model=model,
+    )
 
 
 def _is_value(given: Any) -> bool:
@@ -260,18 +274,17 @@ def _is_value(given: Any) -> bool:
     )
 
 
-def _named_as_its_type(model: str) -> ModelDefinitionError:
-    """Return the error of a field with the name of its type, in the body of a class that does not exist yet."""
-    return ModelDefinitionError(
-        f"{model}: a field with a default has the name of its type, so that inside the class this name is the "
-        "default; import the type under another name, such as import datetime as dt, and write Attr[dt.date]",
-        model=model,
-    )
+def _named_as_its_type(frame: FrameType) -> Exception:
+    """Return the error of a field with the name of its type, in the body of a class that does not exist yet.
+
+    Annotations that are read later, as from Python 3.14 on, are read outside of the body, which has the class's name.
+    """
+    return hidden_type(frame.f_code.co_name) if "__qualname__" in frame.f_locals else HiddenTypeError()
 
 
 def _in_union(_: Any, __: Any) -> Any:
     """Refuse a field as a member of a union: in ``date: Attr[date | None] = attr(...)`` the name means the field."""
-    raise _named_as_its_type(sys._getframe(1).f_code.co_name)  # noqa: SLF001 - of the class body
+    raise _named_as_its_type(sys._getframe(1))  # noqa: SLF001 - of the class body
 
 
 # Only while the body of a class runs: Pydantic, which has a slower way for subclasses, is given its own class.

@@ -21,7 +21,15 @@ from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.instances import keep_hash
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys.computed import Computed, ThreadDepth, complete, install, validator_of
-from dynamap_async.models.markers import BareMarkerError, as_pydantic_knows, attr, declared_template, template
+from dynamap_async.models.markers import (
+    BareMarkerError,
+    HiddenTypeError,
+    as_pydantic_knows,
+    attr,
+    declared_template,
+    hidden_type,
+    template,
+)
 from dynamap_async.models.same_table import warn_of_same_table
 from dynamap_async.models.settings import (
     INDEXES,
@@ -214,6 +222,8 @@ class ModelMeta(PydanticMeta):
                 if not cls.__dict__.get("__pydantic_complete__") and not others.get("defer_build"):
                     # Pydantic looked for the local names of a function here, not where the class statement stands.
                     cls.model_rebuild(raise_errors=False, _types_namespace=caller_names())
+        except HiddenTypeError:
+            raise hidden_type(name) from None
         except BareMarkerError as error:
             raise ModelDefinitionError(
                 f"{name}: a field is annotated {error} without a type; write it with one, such as {error}[str]",

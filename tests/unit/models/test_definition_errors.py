@@ -345,6 +345,21 @@ def test_fields_are_of_pydantics_own_class_once_the_model_is_made():
     assert {type(each) for each in Thing.model_fields.values()} == {FieldInfo}
 
 
+def test_a_type_that_is_hidden_is_refused_by_the_name_of_the_model_where_annotations_are_read_later() -> None:
+    source = """
+from __future__ import annotations
+from datetime import date
+from dynamap_async import Attr, Model, PartitionKey, attr
+
+class Dated(Model, table="dated"):
+    id: PartitionKey[str]
+    date: Attr[date] = attr(default=None)
+"""
+    with pytest.raises(ModelDefinitionError, match=r"^Dated: a field with a default .*import datetime as dt") as raised:
+        exec(source, {"__name__": __name__})
+    assert raised.value.model == "Dated"
+
+
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
 def test_mistake_is_refused_with_its_place_and_its_remedy(mistake: Mistake) -> None:
     with pytest.raises(ModelDefinitionError, match=mistake.message) as caught:

@@ -94,6 +94,15 @@ BUILT_ON_OTHERS = (
 # In any order, without sockets but those that asyncio itself needs, each test twice, and once more where it fails.
 BESIDE_OTHERS = ("--disable-socket", "--allow-unix-socket", "--count=2", "--reruns=1", "--timeout=60")
 
+RUN_THREADS = ("hypothesis", "pytest")
+TURNS_NO_LOCK_ON = """
+import sys
+from dynamap_async import native
+
+assert native.ACTIVE, "the native codec was not built"
+assert not sys._is_gil_enabled(), "this is no free-threaded Python"
+"""
+
 OPENS_A_SESSION = """
 import asyncio, aioboto3
 from dynamap_async import Session
@@ -167,11 +176,12 @@ def run_tests(
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """The code follows the rules and the format of ruff, and no word is misspelt."""
+    """The code follows the rules and the format of ruff, no word is misspelt, and zizmor finds the workflows safe."""
     install(session, *group("lint"))
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("codespell")
+    session.run("zizmor", "--offline", "--quiet", ".github")
 
 
 @nox.session
@@ -230,6 +240,18 @@ def tests_pure(session: nox.Session) -> None:
     session.env["DYNAMAP_NATIVE_CODEC"] = "0"
     session.env["DYNAMAP_EXAMPLES"] = os.environ.get("DYNAMAP_EXAMPLES", "0.25")
     run_tests(session, select=[*PURE_TESTS, *PURE_LEAVES_OUT, *ONE_ENGINE], compiler=False)
+
+
+@nox.session(default=False)
+def tests_threads(session: nox.Session) -> None:
+    """On a free-threaded Python, the one that runs nox, the native codec turns no lock on, and passes its tests.
+
+    Of the packages that tests take besides, not all have wheels for one.
+    """
+    install(session, str(built_wheel(session)), *(each for each in group("test") if each.startswith(RUN_THREADS)))
+    session.env["PYTHONSAFEPATH"] = "1"
+    session.run("python", "-W", "error", "-c", TURNS_NO_LOCK_ON)
+    run_pytest(session, "tests/unit/native", "tests/unit/codec", "tests/property/test_native_laws.py", *session.posargs)
 
 
 @nox.session(python="3.13")

@@ -222,13 +222,16 @@ class ModelMeta(PydanticMeta):
                 if not cls.__dict__.get("__pydantic_complete__") and not others.get("defer_build"):
                     # Pydantic looked for the local names of a function here, not where the class statement stands.
                     cls.model_rebuild(raise_errors=False, _types_namespace=caller_names())
-        except HiddenTypeError:
-            raise hidden_type(name) from None
         except BareMarkerError as error:
             raise ModelDefinitionError(
                 f"{name}: a field is annotated {error} without a type; write it with one, such as {error}[str]",
                 model=name,
             ) from None
+        except TypeError as error:
+            # A bare type is no marker: of date | None the operator tells, as the name means the default.
+            if not isinstance(error, HiddenTypeError) and "'FieldInfo'" not in str(error):
+                raise
+            raise hidden_type(name) from None
         install(cls, namespace, _computed_of)
         keep_hash(cls, namespace)
         _settle(cls, bases, declared, given)

@@ -345,15 +345,16 @@ def test_fields_are_of_pydantics_own_class_once_the_model_is_made():
     assert {type(each) for each in Thing.model_fields.values()} == {FieldInfo}
 
 
-def test_a_type_that_is_hidden_is_refused_by_the_name_of_the_model_where_annotations_are_read_later() -> None:
-    source = """
+@pytest.mark.parametrize("kind", ["Attr[date]", "date | None"])
+def test_a_type_that_is_hidden_is_refused_by_the_name_of_the_model_where_annotations_are_read_later(kind: str) -> None:
+    source = f"""
 from __future__ import annotations
 from datetime import date
 from dynamap_async import Attr, Model, PartitionKey, attr
 
 class Dated(Model, table="dated"):
     id: PartitionKey[str]
-    date: Attr[date] = attr(default=None)
+    date: {kind} = attr(default=None)
 """
     with pytest.raises(ModelDefinitionError, match=r"^Dated: a field with a default .*import datetime as dt") as raised:
         exec(source, {"__name__": __name__})

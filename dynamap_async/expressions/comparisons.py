@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import time
 from decimal import Decimal
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from dynamap_async.codec import MISSING, Absence, encode_any, order_key
 from dynamap_async.errors import EncodeError, ExpressionError
@@ -180,10 +180,13 @@ def _absent_reads_as(levels: Sequence[Path], at: int, forms: Forms) -> bool:
     for below in range(at + 1, len(levels)):
         [content] = stored.values()
         members: dict[Any, Any] = {}
-        if isinstance(content, dict):
-            members = cast("dict[Any, Any]", content)
-        elif isinstance(content, list):
-            members = dict(enumerate(cast("list[Any]", content)))
+        match content:
+            case {**named}:
+                members = named
+            case [*listed]:
+                members = dict(enumerate(listed))
+            case _:
+                pass
         step = levels[below].steps[-1]
         if step not in members:
             return _absent_reads_as(levels, below, forms)

@@ -34,6 +34,7 @@ _OF_TIMES: Final = frozenset(
 )
 _MAGIC: Final = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "Zstandard"), (b"BZh", "bzip2"), (b"\x78\x9c", "zlib"))
 _SECRET: Final = re.compile(r"pass(word|wd|phrase)|secret|token|credential|api_?key|private|\bpin\b|ssn", re.IGNORECASE)
+_ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,20})(\.\d{0,10}[1-9])?")
 _FEW: Final = 12
 _ENOUGH: Final = 100
@@ -156,6 +157,8 @@ def _text(values: Sequence[str]) -> GuessedType:
         notes.append("times without a zone: kept as text")
     if _all(values, _pynamodb_time):
         notes.append(f'PynamoDB wrote times: attr(stored_as=time_text("{PYNAMODB_TIME}")) would read them')
+    if values and all(map(_ULID.fullmatch, values)):
+        notes.append("ULIDs: kept as text, which sorts as they do; the type ulid.ULID of python-ulid reads them")
     if values and all(map(_is_json, values)):
         notes.append("JSON text: attr(stored_as=JSON_TEXT) would read it")
     distinct = sorted(set(values))

@@ -11,6 +11,7 @@ SET_FROM_OUTSIDE = {
     ("executor", "request"): "a body learns that the answer is to report what it took",
     ("executor", "tally"): "a tally is a record of counts, which the ledger keeps",
     ("executor/pacing", "ticket"): "a ticket is a record of who waits, which the line keeps",
+    ("models", "field"): "a field of the body of a class gets Pydantic's own class before Pydantic sees it",
     ("models", "info"): "Pydantic's own way to give a field more metadata",
     ("operations", "own"): "an error, of one action of a transaction, is told what it lacks",
     ("operations", "method"): "an argument has a default for programs, none for checkers, whatever a signature says",

@@ -113,6 +113,12 @@ def test_known_magic_numbers_are_told(guess):
     assert guess({"B": packed}).notes == ("compressed: begins as zlib does",)
 
 
+def test_ulids_are_told_and_stay_text(guess):
+    ulids = guess({"S": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}, {"S": "01BX5ZZKBKACTAV9WEVGEMMVRZ"})
+    assert (ulids.text, [note.split(":")[0] for note in ulids.notes]) == ("str", ["ULIDs"])
+    assert guess({"S": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}, {"S": "01BX5ZZKBKACTAV9WEVGEMMVRI"}).notes == ()
+
+
 def test_json_in_text_is_told(guess):
     assert guess({"S": '{"a": 1}'}).notes == ("JSON text: attr(stored_as=JSON_TEXT) would read it",)
 

@@ -140,8 +140,9 @@ class Structure:
             raise wrong_json(value, "Structure")
         before = f"{path}." if path else ""
         members: dict[str, Any] = value
-        missing = (name for name in self._required if members.get(name) is None)
-        found.extend(_fault(None, before + _small(name), "not be null") for name in missing)
+        for name in self._required:
+            if members.get(name) is None:
+                found.append(_fault(None, before + _small(name), "not be null"))  # noqa: PERF401 - hardly ever
         for name, element in members.items():
             check = self.members.get(name)
             if check is None:

@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import tracemalloc
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import IntEnum
@@ -30,7 +31,7 @@ from dynamap_async.errors import EncodeError, ItemTooLargeError, ItemValidationE
 from dynamap_async.models import changes, definition_of
 from dynamap_async.models.state import state_of
 from dynamap_async.native import ACTIVE, JSON_ITEM, NATIVE, VARIABLE, plain
-from dynamap_async.native.json_text import json_bytes, json_of
+from dynamap_async.native.json_text import Spliced, json_bytes, json_of, write_json
 from dynamap_async.planning import Context
 
 WRITTEN = (
@@ -585,6 +586,26 @@ def test_writing_leaves_no_memory_behind() -> None:
             assert [encode(values) for values in (*map(vars, unusual), without)] == [None] * 4
 
     assert memory_left_by(write_things) < 4_000
+
+
+@native
+def test_writing_a_body_leaves_no_memory_behind_and_changes_no_reference_counts() -> None:
+    part: list[Any] = ["é", 7, -1.5, {"name": "x" * 9_000}, None, True]
+    body, spliced = {"TableName": "t", "part": part}, Spliced(b'{"S":"x"}')
+    wrong: list[Any] = [[*part, "\ud800"], [*part, object()], [{1: part}], [part, 2**70], {"part": part, "\udfff": 1}]
+    things = [body, part, *part[:4], spliced, spliced.text]
+
+    def write_bodies() -> None:
+        for _ in range(20):
+            assert write_json({**body, "Item": spliced}).startswith(b'{"TableName":"t","part":["\xc3\xa9",7,-1.5,')
+            for each in wrong:
+                with suppress(TypeError):
+                    write_json(each)
+
+    write_bodies()
+    before = [sys.getrefcount(each) for each in things]
+    assert memory_left_by(write_bodies) < 4_000
+    assert all(abs(sys.getrefcount(each) - was) < 10 for each, was in zip(things, before, strict=True))
 
 
 @native

@@ -43,6 +43,27 @@ def text(content):
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
+WRITTEN_WITH_ORJSON = (
+    "Y2QSjgR9pX1UNqHXwquzClsxLHsidXNlcl9pZCI6eyJTIjoi0LrQu9GO0YcgXHUwMDAwIPCfpop_XCIifSwidHdlZXRfaWQiOnsiTiI6IjUifX1d"
+)
+SEVERAL_WRITTEN_WITH_ORJSON = (
+    "5fbw_Anf0rFf-j4dv5of4XjaizbUqVYqyS9JzFGyMtZRSkpNL81TsjLSUUosUbKqVjIAEaXFqUXxmSkgZrCSldLhlaNwFFIfKtXqKJWUp6aWQNOaHzCt"
+    "mSrVAkUNlazySnNyamtjAVhyxNQ"
+)
+
+
+def test_a_cursor_is_the_text_that_it_was_when_orjson_wrote_it():
+    position = {"user_id": {"S": 'ключ \0 🦊\x7f"'}, "tweet_id": {"N": "5"}}
+    assert encode_cursor(position, "binding", SECRET) == WRITTEN_WITH_ORJSON
+    assert decode_cursor(WRITTEN_WITH_ORJSON, "binding", SECRET, keys=keys_of(POSITION)) == position
+
+
+def test_a_cursor_of_several_positions_that_was_written_with_orjson_is_read():
+    positions = Positions(2, {0: {"user_id": {"S": "é" * 300}, "tweet_id": {"N": "5"}}, 1: None})
+    found = decode_positions(SEVERAL_WRITTEN_WITH_ORJSON, "binding", SECRET, total=3, keys=keys_of(POSITION))
+    assert found == positions
+
+
 @pytest.mark.parametrize(
     "position",
     [

@@ -11,7 +11,7 @@ from dynamap_async.tables.index_reports import IndexReport
 from dynamap_async.tables.infrastructure import to_cdk, to_cloudformation, to_description, to_terraform
 from dynamap_async.tables.periods import check_period, schema_of
 from dynamap_async.tables.plan_run import PlanRun
-from dynamap_async.tables.requests import Replica, TableDescription, read_description
+from dynamap_async.tables.requests import Replica, TableDescription, VectorIndexDescription, read_description
 from dynamap_async.tables.table_plan import Hazard, TablePlan, TableStep
 from dynamap_async.tables.tables import Tables
 from dynamap_async.tables.truncation import Truncation
@@ -34,6 +34,7 @@ __all__ = [
     "TableStep",
     "Tables",
     "Truncation",
+    "VectorIndexDescription",
     "check_period",
     "declared_tables",
     "plan_of",

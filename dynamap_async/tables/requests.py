@@ -56,6 +56,44 @@ class Replica:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VectorIndexDescription:
+    """A vector index as DynamoDB describes it; what is None it does not tell.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_SearchVectors.html
+    """
+
+    name: str
+    """Its name."""
+    attribute: str | None
+    """The attribute that holds the vectors."""
+    dimensions: int | None
+    """How many numbers a vector has."""
+    distance: str | None
+    """How the distance of two vectors is computed: ``cosine``, ``euclidean`` or ``dot-product``."""
+    partition_key: str | None
+    """The attribute that each search has to name; None for an index without one."""
+    filters: tuple[str, ...]
+    """The attributes that a search may name besides."""
+    projection: Projection | None
+    """Which attributes a search gives."""
+    status: str
+    """``CREATING``, ``ACTIVE`` or ``DELETING``."""
+    is_backfilling: bool
+    """Whether it is being filled from the items of the table."""
+    item_count: int
+    """Number of items, brought up to date about every six hours."""
+    size_bytes: int
+    """Its size, brought up to date about every six hours."""
+    arn: str | None
+    """Its Amazon Resource Name."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all items of the table are found by it."""
+        return self.status == "ACTIVE" and not self.is_backfilling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableDescription:
     """A table as DynamoDB describes it."""
 
@@ -107,6 +145,8 @@ class TableDescription:
     """Whether reads and writes are strongly consistent between its regions (MRSC)."""
     others: tuple[str, ...] = ()
     """What else it has that no model can declare, such as vector indexes, each in a few words."""
+    vector_indexes: tuple[VectorIndexDescription, ...] = ()
+    """Its vector indexes, in the order of their names."""
     vector_keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """Attributes by which vector indexes are searched -> their types."""
 
@@ -279,6 +319,9 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
         replicas=_read_replicas(table),
         is_strong=table.get("MultiRegionConsistency") == "STRONG",
         others=read_others(table),
+        vector_indexes=tuple(
+            sorted(map(_read_vector_index, table.get("VectorIndexes") or ()), key=lambda each: each.name)
+        ),
         vector_keys=_read_vector_keys(table, types),
     )
 
@@ -360,15 +403,18 @@ def _clash(one: TableSchema, other: TableSchema) -> str | None:
 
 
 def _read_index(index: dict[str, Any], kind: IndexKind, types: Mapping[str, Any]) -> IndexSchema:
-    projection = index["Projection"]
     return IndexSchema(
         name=index["IndexName"],
         kind=kind,
         keys=KeySchema.from_wire(index["KeySchema"], types),
-        projection=Projection(projection["ProjectionType"], tuple(projection.get("NonKeyAttributes") or ())),
+        projection=_read_projection(index["Projection"]),
         throughput=_read_throughput(index),
         on_demand=OnDemand.from_wire(index) if kind.has_throughput else None,
     )
+
+
+def _read_projection(projection: Mapping[str, Any]) -> Projection:
+    return Projection(projection["ProjectionType"], tuple(projection.get("NonKeyAttributes") or ()))
 
 
 def _read_replicas(table: Mapping[str, Any]) -> tuple[Replica, ...]:
@@ -397,6 +443,27 @@ def _read_replica(replica: Mapping[str, Any]) -> Replica:
         table_class=table_class.get("TableClass"),
         read_units=provisioned.get("ReadCapacityUnits"),
         max_read_units=on_demand.get("MaxReadRequestUnits"),
+    )
+
+
+def _read_vector_index(index: Mapping[str, Any]) -> VectorIndexDescription:
+    searched: list[Mapping[str, str]] = index.get("SearchSchema") or []
+    parts = [(each["AttributeName"], each.get("SearchSchemaElementType")) for each in searched]
+    distance: str | None = index.get("DistanceFunction")
+    projection: Mapping[str, Any] = index.get("Projection") or {}
+    return VectorIndexDescription(
+        name=index["IndexName"],
+        attribute=(index.get("VectorAttribute") or {}).get("AttributeName"),
+        dimensions=index.get("Dimensions"),
+        distance=None if distance is None else distance.lower().replace("_", "-"),
+        partition_key=next((name for name, kind in parts if kind == "HASH"), None),
+        filters=tuple(name for name, kind in parts if kind == "INLINE_FILTER"),
+        projection=_read_projection(projection) if projection else None,
+        status=index.get("IndexStatus", "ACTIVE"),
+        is_backfilling=bool(index.get("Backfilling")),
+        item_count=index.get("ItemCount", 0),
+        size_bytes=index.get("IndexSizeBytes", 0),
+        arn=index.get("IndexArn"),
     )
 
 

@@ -125,7 +125,7 @@ if TYPE_CHECKING:
         UpgradeReport,
     )
     from dynamap_async.statistics import BucketStatistics, OperationStatistics, Statistics
-    from dynamap_async.streams import ItemChange, ItemChanges, decode_changes
+    from dynamap_async.streams import ItemChange, ItemChanges, StreamDescription, decode_changes
     from dynamap_async.streams.events import ChangesBehind, ChangesLost, ShardEnded, ShardOpened, StreamEvent
     from dynamap_async.usage import IndexUsage, OperationUsage, Usage
 
@@ -232,6 +232,7 @@ __all__ = [
     "Statistics",
     "StoredForm",
     "StoredItem",
+    "StreamDescription",
     "StreamEvent",
     "Table",
     "TableSettings",
@@ -297,7 +298,7 @@ _NAMES: Final = {
     ),
     "statistics": "BucketStatistics OperationStatistics Statistics",
     "streams.events": "ChangesBehind ChangesLost ShardEnded ShardOpened StreamEvent",
-    "streams": "ItemChange ItemChanges decode_changes",
+    "streams": "ItemChange ItemChanges StreamDescription decode_changes",
     "usage": "IndexUsage OperationUsage Usage",
 }
 """Home -> the names that are imported from it."""

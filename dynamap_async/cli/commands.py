@@ -32,11 +32,13 @@ _SECTIONS: Final = {
         "apply": Entry("Change the tables to match the models, step by step.", "tables.changes:apply"),
         "diff": Entry("Print the differences between the tables and the models.", "tables.changes:diff"),
         "verify": Entry("Check that the tables match the models, for CI.", "tables.changes:verify"),
+        "streams": Entry("List the streams that tell the changes of the tables' items.", "streams:streams"),
         "check-index": Entry("Count the items that an index leaves out, by reason.", "tables.index_check:check_index"),
         "schema": Entry("Write the declared tables for other tools, such as Terraform.", "tables.schema:schema"),
     },
     "Items": {
         "check-items": Entry("Report the stored items that do not fit a model.", "generate.command:check_items"),
+        "tail": Entry("Print the changes of a table's items as they are made.", "streams:tail"),
         "truncate": Entry("Delete all items of a table; the table stays.", "tables.truncation:truncate"),
         "upgrade": Entry("Upgrade all stored items of a model to its present version.", "upgrade:upgrade"),
         "migrate": Entry("Run the migrations that have not run yet, each once.", "migrate:migrate"),

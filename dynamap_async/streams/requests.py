@@ -37,6 +37,10 @@ class StreamDescription:
     """What is known of a stream."""
 
     arn: str
+    table: str
+    """The name of the table, as DynamoDB knows it."""
+    label: str
+    """When it was turned on, as text."""
     enabled: bool
     """Whether it is turned on; what is in it can be read for 24 hours after it was turned off."""
     view: str
@@ -112,7 +116,8 @@ class StreamRequests:
             start = {"ExclusiveStartShardId": last}
         enabled = described.get("StreamStatus") in ("ENABLED", "ENABLING", None)
         created: float | None = described.get("CreationRequestDateTime")
-        return StreamDescription(arn, enabled, str(described.get("StreamViewType") or ""), created, tuple(shards))
+        table, label, view = (str(described.get(name) or "") for name in ("TableName", "StreamLabel", "StreamViewType"))
+        return StreamDescription(arn, table, label, enabled, view, created, tuple(shards))
 
     async def children(self, arn: str, shard_id: str) -> list[StreamShard]:
         """Return the shards that go on from one, as far as they are shown already.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dynamap_async.errors import (
     OperationError,
@@ -65,6 +65,9 @@ from dynamap_async.tables.table_plan import HazardCode, TablePlan, TableStep
 from dynamap_async.tables.throughput_changes import update_throughput
 from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
 from dynamap_async.tables.truncation import Truncation, check_truncation, truncate
+
+if TYPE_CHECKING:
+    from dynamap_async.streams import StreamDescription
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
 
@@ -663,6 +666,24 @@ class Tables:
             if last is None:
                 known = ((name, self._names.declared(name)) for name in names)
                 return tuple(sorted(name for name, own in known if own is not None and own.startswith(prefix)))
+
+    async def streams(self) -> tuple[StreamDescription, ...]:
+        """Return the streams of the tables that ``names`` returns, those too that were turned off in the last 24 hours.
+
+        They are in the order of the tables' names, and of one table the oldest first.
+
+        Cost: one ListStreams for each 100 streams of the account in the region, and one DescribeStream for each of
+        them, ten in a second; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_ListStreams.html
+        """
+        from dynamap_async.streams import StreamRequests
+
+        requests = StreamRequests(self._executor, "")
+        listed = await requests.streams(all_tables=True)
+        own = sorted(
+            (each.table, each.label, each.arn) for each in listed if self._names.declared(each.table) is not None
+        )
+        return tuple([await requests.describe(arn) for _table, _label, arn in own])
 
     async def owners(
         self, *models: type[Model] | Table, prefix: str = ""

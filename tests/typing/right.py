@@ -101,6 +101,7 @@ from dynamap_async import (
     Statement,
     Statistics,
     StoredForm,
+    StreamDescription,
     Table,
     TableSettings,
     Throughput,
@@ -1073,6 +1074,7 @@ async def images(session: Session, event: dict[str, Any]) -> BatchItemFailures:
             changes.done(each)
         assert_type(changes.checkpoint(), str)
     assert_type(session.changes(Tweet), ItemChanges[Tweet])
+    assert_type(await session.tables.streams(), tuple[StreamDescription, ...])
     assert_type(session.changes(Order, unknown="keep", until_idle=True), ItemChanges[Order | UnknownItem])
     dynamo = LambdaSession(lambda: session)
 

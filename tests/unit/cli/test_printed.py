@@ -182,6 +182,7 @@ LINES = {
     "tables": "tables",
     "tables-json": "tables --json",
     "describe": "describe Visit",
+    "tail": "tail Page",
     "describe-json": "describe Visit --json",
     "check-index": "check-index Visit.by_day",
     "check-index-json": "check-index Visit.by_day --json",

@@ -10,8 +10,9 @@ import time
 from benchmarks.streams.items import GROUP, Reading
 from dynamap_async import Credentials, Session
 from dynamap_async.errors import TransportError
-from dynamap_async.events import Event, LeaseLost, LeaseTaken
+from dynamap_async.events import Event
 from dynamap_async.streams import ItemChange
+from dynamap_async.streams.events import LeaseLost, LeaseTaken
 
 
 async def run(url: str, file: int, lease_seconds: float) -> None:

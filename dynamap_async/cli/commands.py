@@ -39,6 +39,7 @@ _SECTIONS: Final = {
     "Items": {
         "check-items": Entry("Report the stored items that do not fit a model.", "generate.command:check_items"),
         "tail": Entry("Print the changes of a table's items as they are made.", "streams:tail"),
+        "consumers": Entry("Print how far the workers of a group have handled changes.", "consumers:consumers"),
         "truncate": Entry("Delete all items of a table; the table stays.", "tables.truncation:truncate"),
         "upgrade": Entry("Upgrade all stored items of a model to its present version.", "upgrade:upgrade"),
         "migrate": Entry("Run the migrations that have not run yet, each once.", "migrate:migrate"),

@@ -21,20 +21,18 @@ from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import OperationError, ResourceNotFoundError
 from dynamap_async.executor import gather_all
 from dynamap_async.leases import LeaseWatch
+from dynamap_async.leases.records import PATIENCE
 from dynamap_async.streams.balance import ShardClaim, next_moves
 from dynamap_async.streams.checkpoints import Checkpoints, ShardRecord
+from dynamap_async.streams.discovery import DISCOVERY_SECONDS, Discovery
 from dynamap_async.streams.positions import Position
 from dynamap_async.streams.requests import StreamDescription, StreamRequests
 from dynamap_async.streams.shards import ShardGraph, StreamShard
 
-DISCOVERY_SECONDS: Final = 25.0
-"""After how long another worker looks which shards there are; ``LeaseWatch`` waits a fifth longer, which makes 30."""
+_WATCHED_SECONDS: Final = DISCOVERY_SECONDS / PATIENCE
+"""What the record of a group says, so that its ``LeaseWatch`` lets another worker look after that time."""
 STREAM_SECONDS: Final = 60.0
 """How often a worker looks whether its table has another stream."""
-_LOOKS: Final = 10
-"""How often children are looked for when a shard has ended. Later they are found with all others."""
-_FIRST_PAUSE: Final = 0.05
-_LONGEST_PAUSE: Final = 1.0
 DAY_SECONDS: Final = 24 * 3600.0
 """How long records of shards are kept that are done."""
 
@@ -238,9 +236,7 @@ class Group:
     async def _take(self, found: ShardRecord | None, place: GroupPlace | None = None) -> ShardRecord | None:
         """Store that this worker looks after the group's shards now; return None if another one was faster."""
         values = {} if place is None else {"position": str(place)}
-        return await self._checkpoints.take(
-            self._key, found, owner=self.owner, seconds=DISCOVERY_SECONDS, values=values
-        )
+        return await self._checkpoints.take(self._key, found, owner=self.owner, seconds=_WATCHED_SECONDS, values=values)
 
     def _learn(self, record: ShardRecord) -> None:
         """Take over what the group's record says."""
@@ -323,10 +319,9 @@ class Group:
             shard: the shard, which was read to its end.
         """
         stream = self.stream
-        children = await children_of(self._requests, stream, shard)
-        self._graph.add(children)
-        if not children:
+        if not await Discovery(self._requests, stream, self._graph).children_of(shard):
             return
+        children = [StreamShard(each, shard) for each in self._graph.children(shard)]
         while True:
             record = await self._existing()
             place = GroupPlace.read(record.position or "")
@@ -413,20 +408,3 @@ class Group:
         is_new = shard in self._new
         self._new.discard(shard)
         return is_new
-
-
-async def children_of(requests: StreamRequests, stream: str, shard: str) -> list[StreamShard]:
-    """Return the shards that go on from one that has ended. They may be described some seconds later.
-
-    Args:
-        requests: asks the service of streams.
-        stream: the ARN of the stream.
-        shard: the shard.
-    """
-    pause = _FIRST_PAUSE
-    for _ in range(_LOOKS):
-        if children := await requests.children(stream, shard):
-            return children
-        await asyncio.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
-    return []

@@ -11,9 +11,9 @@ from itertools import pairwise
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, TableSettings
-from dynamap_async.events import LeaseLost, LeaseTaken
 from dynamap_async.session import runner_of
 from dynamap_async.streams.checkpoints import ShardRecord, in_own_table
+from dynamap_async.streams.events import LeaseLost, LeaseTaken
 from dynamap_async.testing import FrozenClock, LocalEngine, StreamShards
 from dynamap_async.testing.faults import Faults
 

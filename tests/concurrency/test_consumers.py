@@ -20,7 +20,8 @@ from dynamap_async.errors import (
 )
 from dynamap_async.request import Request
 from dynamap_async.session import runner_of
-from dynamap_async.streams.checkpoints import ShardRecord
+from dynamap_async.streams.checkpoints import ShardRecord, in_own_table
+from dynamap_async.streams.recorded import RecordedGroups
 from dynamap_async.testing import FrozenClock, LocalEngine, StreamShards
 
 NOON = 1_772_366_400.0  # of 1 March 2026, UTC
@@ -530,3 +531,56 @@ async def test_a_shard_that_waited_longer_than_changes_are_kept_is_no_silent_gap
         await write(session, 20, 1, 2)
         with pytest.raises(ChangesLostError):
             await session.consumer(Reading, group="search", **SELDOM).run(log.of("two"))
+
+
+# What is recorded, for people
+
+
+async def test_what_is_recorded_tells_who_has_which_shard_and_how_far_it_is(engine):
+    log = Log()
+    async with engine.session() as session:
+        await session.tables.create(Reading)
+        runner = runner_of(session)
+        groups = RecordedGroups(in_own_table(runner.executor, runner.context))
+        await write(session, 20, 0, 2)
+        async with running(engine, log.of("one")):
+            await log.until(40)
+            await asyncio.sleep(5)
+            held = await groups.shards("search", "readings")
+        free = await groups.shards("search", "readings")
+        assert await groups.shards("another", "readings") is None
+    assert [each.state for each in held] == ["held"] * 4
+    assert len({each.owner for each in held}) == 1
+    assert all(each.at is not None and NOON <= each.at < NOON + 10 for each in held)
+    assert [(each.state, each.owner) for each in free] == [("free", None)] * 4
+
+
+async def test_a_released_group_has_its_shards_taken_at_once_by_who_is_there(engine):
+    log = Log()
+    async with engine.session() as session:
+        await session.tables.create(Reading)
+        runner = runner_of(session)
+        groups = RecordedGroups(in_own_table(runner.executor, runner.context))
+        async with running(engine, log.of("one")):
+            await asyncio.sleep(5)
+            assert await groups.release("search", "readings") == 4
+            await write(session, 5, 0, 2)
+            await log.until(10)
+        assert await groups.release("search", "readings") == 0
+    assert {key: sorted(set(values)) for key, values in log.values.items()} == {f"s{key}": [0, 1] for key in range(5)}
+
+
+async def test_a_group_that_was_reset_begins_anew(engine):
+    log = Log()
+    async with engine.session() as session:
+        await session.tables.create(Reading)
+        runner = runner_of(session)
+        groups = RecordedGroups(in_own_table(runner.executor, runner.context))
+        await write(session, 5, 0, 2)
+        async with running(engine, log.of("one")):
+            await log.until(10)
+        assert await groups.reset("search", "readings") == 4
+        assert await groups.reset("search", "readings") == 0
+        async with running(engine, log.of("two")):
+            await log.until(20)
+    assert log.values == {f"s{key}": [0, 1, 0, 1] for key in range(5)}

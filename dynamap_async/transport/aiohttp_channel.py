@@ -24,10 +24,18 @@ EXCHANGE_ERRORS: Final = (aiohttp.ClientError, OSError, UnicodeError, NotConnect
 """What an exchange over aiohttp that failed raises; a timeout is an OSError, a name that no host has a UnicodeError."""
 
 
-class _CheckedRequest(aiohttp.ClientRequest):
+class CheckedRequest(aiohttp.ClientRequest):
     """A request that is not sent where data came before it: aiohttp would take that for the answer."""
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        """Send it.
+
+        Args:
+            conn: the connection that was chosen.
+
+        Raises:
+            NotConnectedError: the connection ended, or has something to read; nothing was sent.
+        """
         await asyncio.sleep(0)  # the event loop looks at its sockets,
         await asyncio.sleep(0)  # and has read what had come
         if conn.protocol is None or conn.protocol.should_close:
@@ -66,7 +74,7 @@ class AiohttpChannel:
             timeout=aiohttp.ClientTimeout(
                 connect=longest_connect_seconds, sock_connect=connecting, sock_read=config.read_timeout
             ),
-            request_class=_CheckedRequest,
+            request_class=CheckedRequest,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,  # the checksum is that of the bytes as they were sent
             headers=settings.headers,

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import aiohttp
 import botocore.awsrequest
+from aiobotocore.httpsession import AIOHTTPSession
 from botocore.exceptions import BotoCoreError, HTTPClientError
 
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.transport.aiohttp_channel import EXCHANGE_ERRORS, read_body
+from dynamap_async.transport.aiohttp_channel import EXCHANGE_ERRORS, CheckedRequest, read_body
 from dynamap_async.transport.channel import Answer, Channel, connect_seconds
 from dynamap_async.transport.failures import AnswerTooLargeError, check_size
 from dynamap_async.transport.settings import ConnectionSettings
@@ -33,7 +34,7 @@ class SessionClassChannel:
         self.name: Final = f"{kind.__module__}.{kind.__qualname__}"
         self._url: Final = settings.endpoint.url
         self._headers: Final = settings.headers
-        self._http: Any = kind(
+        self._http: Any = _checking(kind)(
             timeout=(connect_seconds(config, longest_connect_seconds), config.read_timeout),
             proxies=settings.proxies,
             verify=settings.verify,
@@ -56,6 +57,21 @@ class SessionClassChannel:
     async def close(self) -> None:
         """Close all connections."""
         await self._http.close()
+
+
+def _checking(kind: type[Any]) -> type[Any]:
+    """Return a session class that looks at a connection before it sends, where it sends over aiohttp."""
+    if not issubclass(kind, AIOHTTPSession):
+        return kind
+
+    base: Any = kind
+
+    async def get_session(self: Any, proxy_url: str | None) -> Any:
+        session = await base._get_session(self, proxy_url)  # noqa: SLF001 - aiobotocore has no public way
+        session._request_class = CheckedRequest  # noqa: SLF001 - nor does it let anybody else make the session
+        return session
+
+    return type(kind.__name__, (kind,), {"_get_session": get_session, "__module__": kind.__module__})
 
 
 async def open_session_class(settings: ConnectionSettings, longest_connect_seconds: float) -> Channel:

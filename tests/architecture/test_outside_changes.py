@@ -15,6 +15,7 @@ SET_FROM_OUTSIDE = {
     ("models", "info"): "Pydantic's own way to give a field more metadata",
     ("operations", "own"): "an error, of one action of a transaction, is told what it lacks",
     ("operations", "method"): "an argument has a default for programs, none for checkers, whatever a signature says",
+    ("transport", "session"): "aiobotocore makes it, and takes no class of requests",
     ("session/bulk", "part"): "a part of a bulk call learns its place when it is accepted",
 }
 """Folder and variable -> why what the variable names is set outside of its own class."""

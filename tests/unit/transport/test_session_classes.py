@@ -94,7 +94,9 @@ async def test_session_class_that_refuses_its_settings_is_a_configuration_error(
 
 
 @pytest.mark.asyncio
-@pytest.mark.xfail(reason="httpx keeps what came behind an answer for the next request, and hides it", strict=True)
+@pytest.mark.xfail(
+    reason="httpx gives what came behind an answer to the next request, and shows it in no public way", strict=True
+)
 @pytest.mark.filterwarnings("ignore:aiobotocore's httpx backend:DeprecationWarning")
 async def test_what_comes_behind_an_answer_is_nobodys_over_httpx(server, connect, get_item):
     pytest.importorskip("httpx", reason="aiobotocore's httpx session class needs httpx")

@@ -120,6 +120,12 @@ def check_config(config: Any) -> None:
             f"AioConfig(client_cert={certificate!r}): give the path of a file, or a tuple of those of the certificate "
             "and its key"
         )
+    connector: Any = getattr(config, "connector_args", None)  # botocore's own has none
+    if certificate and connector and connector.get("ssl_context") is not None:
+        raise ConfigurationError(
+            "AioConfig(client_cert=...) has no effect beside an ssl_context in connector_args; give the certificate to "
+            "the context, by its method load_cert_chain, and drop client_cert"
+        )
     kind: object = getattr(config, "http_session_cls", object)  # botocore's own has none
     if not isinstance(kind, type):
         raise ConfigurationError(

@@ -186,6 +186,32 @@ async def connect(server, connections):
         yield open_transport
 
 
+@pytest_asyncio.fixture
+async def proxy_url():
+    """The address of a proxy that passes on what is encrypted."""
+    passing = set()
+
+    async def copy(reader, writer):
+        while piece := await reader.read(2**16):
+            writer.write(piece)
+        writer.close()
+
+    async def tunnel(reader, writer):
+        passing.add(asyncio.current_task())
+        host, _, port = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode().rpartition(":")
+        there = await asyncio.open_connection(host, int(port))
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            await asyncio.wait(
+                [asyncio.ensure_future(copy(reader, there[1])), asyncio.ensure_future(copy(there[0], writer))]
+            )
+
+    server = await asyncio.start_server(tunnel, "127.0.0.1", 0)
+    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server.close()
+    await asyncio.wait(passing)
+
+
 @pytest.fixture
 def get_item():
     return Request(

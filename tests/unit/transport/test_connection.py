@@ -1,4 +1,5 @@
 import re
+import ssl
 import sys
 
 import pytest
@@ -110,6 +111,17 @@ def test_what_cannot_be_sent_with_is_refused_with_a_remedy(name, value, remedy):
 )
 def test_proxies_and_certificates_are_taken(facts):
     Connection(aio_config=AioConfig(**facts))
+
+
+def test_a_client_certificate_that_a_context_would_replace_is_refused_with_what_to_do():
+    context = ssl.create_default_context()
+    for given in ("a.pem", ("a.pem", "a.key")):
+        with pytest.raises(
+            ConfigurationError, match=r"give the certificate to the context, by its method load_cert_ch"
+        ):
+            Connection(aio_config=AioConfig(client_cert=given, connector_args={"ssl_context": context}))
+    Connection(aio_config=AioConfig(client_cert="a.pem", connector_args={"use_dns_cache": True}))
+    Connection(aio_config=AioConfig(connector_args={"ssl_context": context}))
 
 
 def test_a_setting_of_an_unloaded_class_is_refused_without_loading_it(monkeypatch):

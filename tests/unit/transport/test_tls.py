@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import pytest
 import pytest_asyncio
+from aiobotocore.httpsession import AIOHTTPSession
+from aiobotocore.httpxsession import HttpxSession
 from botocore.httpsession import DEFAULT_CA_BUNDLE, get_cert_path
 from certifi import contents, where
 from cryptography import x509
@@ -17,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError, ConnectionFailedError, Outcome, RequestTimeoutError
 from dynamap_async.service import DYNAMODB
-from dynamap_async.transport import Connection, WireTransport
+from dynamap_async.transport import AioConfig, AioSession, Connection, WireTransport
 from dynamap_async.transport.http import look_up
 from dynamap_async.transport.settings import complete_settings
 from dynamap_async.transport.tls import configured_authorities, tls_context
@@ -68,14 +70,47 @@ async def test_encrypted_endpoint_is_trusted_by_the_configured_authorities(
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("parts", [lambda path: path, lambda path: (path, path)], ids=["one file", "two files"])
-async def test_client_certificate_is_shown(server, connect, get_item, certificate, server_tls, monkeypatch, parts):
+async def test_client_certificate_is_shown(demanding_url, connect, get_item, certificate, parts):
+    transport = await connect(endpoint_url=demanding_url, config={"client_cert": parts(str(certificate))})
+    assert await transport.send(get_item) == {}
+
+
+@pytest_asyncio.fixture
+async def demanding_url(server, certificate, server_tls, monkeypatch):
+    """The address of a server that answers nobody without a certificate of its own."""
     server_tls.verify_mode = ssl.CERT_REQUIRED
     server_tls.load_verify_locations(certificate)
     await server.stop()
     await server.start(server_tls)
     monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
-    url = server.url.replace("127.0.0.1", "localhost")
-    transport = await connect(endpoint_url=url, config={"client_cert": parts(str(certificate))})
+    return server.url.replace("127.0.0.1", "localhost")
+
+
+class AnotherSession(AIOHTTPSession):
+    """A class of the user's own."""
+
+
+@pytest.mark.asyncio
+@pytest.mark.filterwarnings("ignore:aiobotocore's httpx backend:DeprecationWarning")
+@pytest.mark.parametrize("kind", [AnotherSession, HttpxSession])
+async def test_client_certificate_is_shown_by_a_session_class(demanding_url, connect, get_item, certificate, kind):
+    config = {"client_cert": str(certificate), "http_session_cls": kind}
+    transport = await connect(endpoint_url=demanding_url, config=config)
+    assert await transport.send(get_item) == {}
+
+
+@pytest.mark.asyncio
+async def test_client_certificate_of_the_default_configuration_is_shown(demanding_url, connect, get_item, certificate):
+    session = AioSession()
+    session.set_default_client_config(AioConfig(client_cert=str(certificate)))
+    transport = await connect(endpoint_url=demanding_url, aio_session=session)
+    assert await transport.send(get_item) == {}
+
+
+@pytest.mark.asyncio
+async def test_client_certificate_is_shown_through_a_proxy(demanding_url, connect, get_item, certificate, proxy_url):
+    config = {"client_cert": str(certificate), "proxies": {"https": proxy_url}}
+    transport = await connect(endpoint_url=demanding_url, config=config)
     assert await transport.send(get_item) == {}
 
 

@@ -23,6 +23,7 @@ from dynamap_async.events import (
     RequestSent,
 )
 from dynamap_async.integrations.missing_packages import missing_extra
+from dynamap_async.streams.events import HandlerCalled, HandlerEnded
 
 try:
     from opentelemetry.context import (
@@ -90,6 +91,7 @@ class OpenTelemetryObserver:
         self._tracer: Final = get_tracer(_NAME, tracer_provider=tracer_provider)
         self._callers: Final[dict[int, _Caller]] = {}
         self._exchanges: Final[dict[int, tuple[Span, Token[Context]]]] = {}
+        self._handlings: Final[dict[int, tuple[Span, Token[Context]]]] = {}
         self._with_callers: Final = callers
         meter = get_meter(_NAME, meter_provider=meter_provider)
         self._durations: Final = meter.create_histogram(
@@ -115,6 +117,8 @@ class OpenTelemetryObserver:
             BatchSplit: self._split,
             RequestEnded: self._ended,
             HotPartition: self._heated,
+            HandlerCalled: self._handler_called,
+            HandlerEnded: self._handler_ended,
         }
 
     def __call__(self, event: Event, /) -> None:
@@ -198,6 +202,27 @@ class OpenTelemetryObserver:
         # Without the key: it may hold anything, and would make a series of each.
         mode = "write" if event.writes else "read"
         self._hot.add(1, {**_SYSTEM, "db.collection.name": event.table, "dynamap.capacity.mode": mode})
+
+    def _handler_called(self, event: HandlerCalled) -> None:
+        facts: Attributes = {
+            "messaging.system": "aws.dynamodb.streams",
+            "messaging.operation.type": "process",
+            "messaging.consumer.group.name": event.group,
+            "messaging.destination.partition.id": event.shard_id,
+            "messaging.batch.message_count": event.changes,
+            "dynamap.sequence_number": event.sequence_number,
+            "dynamap.attempt": event.attempt,
+        }
+        span = self._tracer.start_span(f"process {event.group}", kind=SpanKind.CONSUMER, attributes=facts)
+        # What the function asks for is inside of its span: the event is told in the task that calls it.
+        self._handlings[event.call_id] = span, attach(set_span_in_context(span))
+
+    def _handler_ended(self, event: HandlerEnded) -> None:
+        begun = self._handlings.pop(event.call_id, None)
+        if begun is not None:
+            span, token = begun
+            detach(token)
+            _finish(span, event.error, None)
 
     def _note(self, waiter_ids: Iterable[int], name: str, facts: Attributes) -> None:
         for caller in self._waiting(waiter_ids):

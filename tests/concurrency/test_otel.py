@@ -12,9 +12,10 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from dynamap_async import CapacityPolicy, RetryPolicy
+from dynamap_async import Attr, CapacityPolicy, Model, PartitionKey, RetryPolicy, TableSettings, attr
 from dynamap_async.errors import ItemNotFoundError, ThrottledError
 from dynamap_async.integrations.otel import OpenTelemetryObserver
+from dynamap_async.testing import LocalEngine
 
 ONCE = RetryPolicy(max_attempts=1)
 
@@ -260,3 +261,37 @@ async def test_nothing_is_kept_of_what_has_ended(served, telescope, open_session
 async def test_without_a_sdk_it_does_nothing(served, open_session, model):
     async with open_session(observer=OpenTelemetryObserver()) as session:
         assert (await session.get(model, "s", 1)).at == 1
+
+
+class Visit(Model, table="visits", settings=TableSettings(stream="new-and-old")):
+    number: PartitionKey[int]
+    seen: Attr[bool] = attr(default=False)
+
+
+async def test_each_call_of_a_consumers_function_is_a_span_around_what_it_asks_for(telescope):
+    called = asyncio.Event()
+    with LocalEngine() as engine:
+        async with engine.session(observer=telescope.observer()) as session:
+            await session.tables.create(Visit)
+            await session.put(Visit(number=1))
+
+            async def handle(change):
+                if called.is_set():
+                    return
+                called.set()
+                await session.find(Visit, 7)
+                raise ValueError("once")
+
+            task = asyncio.create_task(session.consumer(Visit, group="counts").run(handle))
+            await asyncio.sleep(10)
+            task.cancel()
+            await asyncio.wait((task,))
+    first, again = telescope.spans(SpanKind.CONSUMER)
+    assert first.name == again.name == "process counts"
+    assert (first.attributes["dynamap.attempt"], again.attributes["dynamap.attempt"]) == (1, 2)
+    assert (first.attributes["error.type"], first.status.status_code) == ("ValueError", StatusCode.ERROR)
+    assert again.status.status_code == StatusCode.UNSET
+    inside = [
+        span for span in telescope.spans() if span.parent and span.parent.span_id == first.get_span_context().span_id
+    ]
+    assert [span.name for span in inside] == ["GetItem visits"]

@@ -16,8 +16,6 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final, Generic, Literal, Self, TypeAlias, TypedDict
 
-import orjson
-
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import (
     ChangesLostError,
@@ -29,6 +27,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.errors.habits import EnteredByAsyncWith, IteratedByAsyncFor
 from dynamap_async.executor import Executor, gather_all, shielded
+from dynamap_async.native.json_text import read_json, write_json
 from dynamap_async.streams.changes import ChangeDecoder, ItemChange, M_co
 from dynamap_async.streams.discovery import DISCOVERY_SECONDS, Discovery
 from dynamap_async.streams.positions import Position
@@ -105,7 +104,7 @@ class Checkpoint:
     def __str__(self) -> str:
         """Return it as text."""
         shards = {shard: str(position) for shard, position in self.positions.items()}
-        return orjson.dumps({"stream": self.arn, "shards": shards, "ended": self.ended, "at": self.at}).decode()
+        return write_json({"stream": self.arn, "shards": shards, "ended": self.ended, "at": self.at}).decode()
 
     def positions_at(self, now: float) -> dict[str, Position]:
         """Return where to go on.
@@ -127,7 +126,7 @@ class Checkpoint:
             OperationError: it is no such text.
         """
         try:
-            given = orjson.loads(text)
+            given = read_json(text.encode())
             positions = {str(shard): Position.read(position) for shard, position in given["shards"].items()}
             ended = {str(shard): float(at) for shard, at in given["ended"].items()}
             return cls(str(given["stream"]), positions, ended, float(given["at"]))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dynamap_async.errors import DynamapError
     from dynamap_async.events import (
         BatchSplit,
+        ComputedAttributeDiffers,
         Event,
         HotPartition,
         InvalidItemsSkipped,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         after_write,
         attr,
         before_write,
+        computed_attr,
         template,
         to_wire,
     )
@@ -159,6 +161,7 @@ __all__ = [
     "ChangesLost",
     "Check",
     "Collection",
+    "ComputedAttributeDiffers",
     "Condition",
     "ContributorInsights",
     "Create",
@@ -256,6 +259,7 @@ __all__ = [
     "after_write",
     "attr",
     "before_write",
+    "computed_attr",
     "decode_changes",
     "downgrade",
     "fields",
@@ -272,14 +276,14 @@ _NAMES: Final = {
     "config": "BatchPolicy CapacityPolicy Credentials Priority RetryPolicy",
     "errors": "DynamapError",
     "events": (
-        "BatchSplit Event HotPartition InvalidItemsSkipped LargeItemCollection Observer PaceChanged RequestAnswered "
-        "RequestEnded RequestHeldUp RequestQueued RequestRetried RequestSent"
+        "BatchSplit ComputedAttributeDiffers Event HotPartition InvalidItemsSkipped LargeItemCollection Observer "
+        "PaceChanged RequestAnswered RequestEnded RequestHeldUp RequestQueued RequestRetried RequestSent"
     ),
     "expressions": "Change Condition Expr path",
     "models": (
         "BY_KEYS UNMARKED Attr GlobalIndex Index Key KeyValue LocalIndex Model PartitionKey Parts Prefix "
         "RoundTripWarning Shards SharedTableWarning SortKey Table TimeToLive Unique Version WriteKind "
-        "after_read after_write attr before_write fields template to_wire"
+        "after_read after_write attr before_write computed_attr fields template to_wire"
     ),
     "models.upgrades": "StoredItem downgrade upgrade",
     "operations": (

@@ -1,7 +1,7 @@
 """Events: what an observer is told of requests, as frozen values. No event holds items or credentials.
 
 None holds a key either, but for ``HotPartition``, ``LargeItemCollection`` and ``InvalidItemsSkipped``, which are told
-only on request.
+only on request, and for ``ComputedAttributeDiffers``.
 
 Two numbers tie them together. A *waiter* is one caller that waits for one request: of one item, of one page, of one
 table; ``waiter_id`` is its number. An *exchange* is one HTTP request and its answer; ``exchange_id`` is its number. A
@@ -253,6 +253,23 @@ class InvalidItemsSkipped(Event):
     """For each item the name of the model that it does not fit."""
     keys: tuple[Mapping[str, Any], ...] = field(repr=False)
     """The key of each, as stored attribute name -> Python value. Left out of ``repr``, as it may hold anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComputedAttributeDiffers(Event):
+    """An item that was read has another value of a ``@computed_attr`` field than its model computes, or none.
+
+    Told in the context of whoever reads it, each time. ``save`` of the item stores what the model computes.
+    """
+
+    table: str
+    """The full table name."""
+    model: str
+    """The name of the model."""
+    fields: tuple[str, ...]
+    """The fields that differ."""
+    key: Mapping[str, Any] = field(repr=False)
+    """The item's key, as field name -> Python value. Left out of ``repr``, as it may hold anything."""
 
 
 class Observer(Protocol):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dynamap_async.models.compiler import RoundTripWarning
     from dynamap_async.models.conversions import decoder_for, fits
     from dynamap_async.models.definition import Definition, IndexMembers
+    from dynamap_async.models.derived import DerivedField, computed_attr
     from dynamap_async.models.encoders import stored_empty
     from dynamap_async.models.fields import FieldPlan
     from dynamap_async.models.hooks import (
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         after_read,
         after_write,
         before_write,
+        compare_computed,
     )
     from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex
     from dynamap_async.models.instances import give, take_over
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
         known,
         older_item,
         stored_as_read,
+        stored_otherwise,
     )
     from dynamap_async.models.uniques import Unique, UniqueFields, key_text
 
@@ -87,6 +90,7 @@ __all__ = [
     "Changes",
     "Computed",
     "Definition",
+    "DerivedField",
     "FieldPlan",
     "GlobalIndex",
     "Hooks",
@@ -125,6 +129,8 @@ __all__ = [
     "before_write",
     "changed",
     "changes",
+    "compare_computed",
+    "computed_attr",
     "decode_mixed",
     "decoder_for",
     "definition_of",
@@ -154,6 +160,7 @@ __all__ = [
     "start_number",
     "stored_as_read",
     "stored_empty",
+    "stored_otherwise",
     "take_over",
     "template",
     "to_wire",
@@ -170,9 +177,10 @@ _HOMES: Final = {
     "compiler": "RoundTripWarning",
     "conversions": "decoder_for fits",
     "definition": "Definition IndexMembers",
+    "derived": "DerivedField computed_attr",
     "encoders": "stored_empty",
     "fields": "FieldPlan",
-    "hooks": "AfterRead AfterWrite BeforeWrite Hooks WriteKind after_read after_write before_write",
+    "hooks": "AfterRead AfterWrite BeforeWrite Hooks WriteKind after_read after_write before_write compare_computed",
     "indexes": "GlobalIndex Index LocalIndex",
     "instances": "give take_over",
     "items": "faults_of",
@@ -189,7 +197,7 @@ _HOMES: Final = {
     "sharing.table": "BY_KEYS UNMARKED ByKeys Kind Prefix Table Unmarked",
     "state": "forget is_remembered is_whole remember remember_texts",
     "stored_values": "REMOVED Changes Known Removed changed changes difference key_of_item known older_item "
-    "stored_as_read",
+    "stored_as_read stored_otherwise",
     "uniques": "Unique UniqueFields key_text",
 }
 """Module -> the names that are imported from it when they are used first."""

@@ -43,6 +43,7 @@ class FieldDecoders:
         told_by: str | None,
         version: str | None = None,
         readable: Collection[str] = (),
+        computed: frozenset[str] = frozenset(),
     ) -> None:
         """Make the decoders of a model's fields.
 
@@ -53,6 +54,7 @@ class FieldDecoders:
             told_by: the stored name of the attribute that holds the kind of an item; it is no extra attribute.
             version: the stored name of the attribute that holds the version of an item; it is no extra attribute.
             readable: the versions that are read as they are, as they are stored.
+            computed: the stored names of fields that are computed, and never read; they are no extra attributes.
         """
         self.fields: Final = {
             field.stored: (field.name, field.lax.decode, field) for field in fields if field.is_stored
@@ -61,7 +63,7 @@ class FieldDecoders:
         self._names = frozenset(field.name for field in fields)
         self._shards = shards
         self._takes_extras = takes_extras
-        self._told_by = told_by
+        self._beside = {told_by, version, *computed}
         self._absent = [
             (field.name, field.stored, field.of_absence)
             for field in fields
@@ -166,7 +168,7 @@ class FieldDecoders:
         for attribute, stored in item.items():
             found = fields.get(attribute)
             if found is None:
-                if self._takes_extras and attribute not in (self._told_by, self._version):
+                if self._takes_extras and attribute not in self._beside:
                     values[attribute] = self._extra(attribute, stored)
                 continue
             name, decode, field = found

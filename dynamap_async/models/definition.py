@@ -14,8 +14,9 @@ from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Path
 from dynamap_async.models.annotations import default_of
 from dynamap_async.models.checks import check_assigned, check_attr, check_fields, holds_part
+from dynamap_async.models.derived import Derived, derived_of
 from dynamap_async.models.fields import FieldPlan, plan_fields, store_times
-from dynamap_async.models.hooks import NO_HOOKS, Hooks, find_hooks
+from dynamap_async.models.hooks import NO_HOOKS, Hooks, compare_computed, find_hooks
 from dynamap_async.models.indexes import declared_indexes, names_in_keys
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys.computed import Computed, computed_of
@@ -112,6 +113,8 @@ class Definition(Generic[M]):
     """The fields that are made of others by templates."""
     kinds: Kinds | None = None
     """How the model's items are recognised in a shared table; None for a table of its own."""
+    derived: Derived | None = None
+    """The fields that methods compute, and that are stored with the item; they are among ``fields``."""
     periods: Periods | None = None
     """The tables of the model, one for each period, in place of the one table; None where it has one, or none."""
 
@@ -135,7 +138,12 @@ class Definition(Generic[M]):
         """Validates changed values of instances before they are written."""
         from dynamap_async.models.validation import Validation
 
-        return Validation(self.model, self.fields, self.items, self.computed)
+        return Validation(self.model, self.own_fields, self.items, self.computed)
+
+    @cached_property
+    def own_fields(self) -> Mapping[str, FieldPlan]:
+        """Field name -> how it is stored, of what the constructor takes: all but computed fields."""
+        return {name: plan for name, plan in self.fields.items() if name in self.model.__pydantic_fields__}
 
     @cached_property
     def stored_names(self) -> tuple[str, ...]:
@@ -165,7 +173,8 @@ class Definition(Generic[M]):
         """The stored names of attributes that are made of others, or spread over shards, and no part of the own key."""
         own = self.require_table("used as an item").keys.names
         templates = (field.stored for field in self.fields.values() if field.template is not None)
-        return frozenset((*templates, *self.items.shards.of)).difference(own)
+        computed = () if self.derived is None else self.derived.stored_names
+        return frozenset((*templates, *self.items.shards.of, *computed)).difference(own)
 
     def with_computed_keys(self, upgraded: WireItem, encoded: WireItem) -> WireItem:
         """Return an upgraded item with those keys of indexes that the model computes, which upgrades know nothing of.
@@ -212,7 +221,7 @@ class Definition(Generic[M]):
     def frozen(self) -> tuple[FieldPlan, ...]:
         """The fields of which a stored item keeps the first value."""
         infos = self.model.__pydantic_fields__
-        return tuple(plan for plan in self.fields.values() if infos[plan.name].frozen and plan.is_stored)
+        return tuple(plan for plan in self.own_fields.values() if infos[plan.name].frozen and plan.is_stored)
 
     @cached_property
     def numbered(self) -> FieldPlan | None:
@@ -232,7 +241,7 @@ class Definition(Generic[M]):
 
     def path(self, field: str) -> Path:
         """Return the path of a field; KeyError if there is none of that name."""
-        plan = self.fields[field]
+        plan, info = self.fields[field], self.model.__pydantic_fields__.get(field)
         return Path(
             self.model,
             (plan.stored,),
@@ -241,7 +250,7 @@ class Definition(Generic[M]):
             none_forms=plan.none_forms,
             empty_set_forms=plan.empty_set_forms,
             absence=plan.absence,
-            default=default_of(self.model.__pydantic_fields__[field]),
+            default=None if info is None else default_of(info),  # what is computed has none
         )
 
     def key_fields(self) -> tuple[FieldPlan, ...]:
@@ -327,18 +336,22 @@ def define(
     check_fields(model, fields, indexes)
     check_assigned(model, fields)
     computed = computed_of(model, fields, indexes)
-    table = shared_table_of(model, fields, indexes) or table_of(model, fields, indexes)
+    derived = derived_of(model, fields)
+    everything = fields if derived is None else {**fields, **{each.name: each.plan for each in derived.fields}}
+    table = shared_table_of(model, everything, indexes) or table_of(model, everything, indexes)
     shards = sharded_keys(model, fields, table)
     for sharding in shards.of.values():
         fields[sharding.field] = fields[sharding.field]._replace(unsharded=sharding.plain)
     plans = tuple(fields.values())
     kinds = kinds_of(model, codec_of, plans, shards)
-    upgrades = _upgrades_of(model, plans, table)
-    items = _codec_of(model, plans, table, kinds, shards, upgrades)
+    upgrades = _upgrades_of(model, tuple(everything.values()), table)
+    items = _codec_of(model, plans, table, kinds, shards, upgrades, derived)
     items.as_read = as_read
-    names = {plan.stored: name for name, plan in fields.items()}
+    names = {plan.stored: name for name, plan in everything.items()}
     assigned = tuple(plan for plan in fields.values() if plan.assigned is not None)
     hooks, uniques = find_hooks(model), find_uniques(model, fields, table)
+    if derived is not None:
+        hooks = hooks._replace(after_read=(compare_computed, *hooks.after_read))
     if uniques and upgrades is not None and upgrades.writes_older:
         raise fault(
             model.__name__,
@@ -354,9 +367,10 @@ def define(
         "assigned": assigned,
         "kinds": kinds,
         "computed": computed,
+        "derived": derived,
         "periods": periods_of(model, fields, table, uniques),
     }
-    made = Definition(model, fields, items, table, names, **more)
+    made = Definition(model, everything, items, table, names, **more)
     if kinds is not None and kinds.kind is not None:
         from dynamap_async.models.sharing.collisions import check_collisions  # for shared tables only
 
@@ -371,12 +385,13 @@ def _codec_of(
     kinds: Kinds | None,
     shards: ShardedKeys,
     upgrades: Upgrades | None,
+    derived: Derived | None,
 ) -> ItemCodec[Any]:
     if kinds is None:
-        return ItemCodec(model, plans, table, shards=shards, upgrades=upgrades)
+        return ItemCodec(model, plans, table, shards=shards, upgrades=upgrades, derived=derived)
     from dynamap_async.models.sharing.kinds import FamilyCodec  # for shared tables only
 
-    return FamilyCodec(model, plans, kinds, shards, upgrades)
+    return FamilyCodec(model, plans, kinds, shards, upgrades, derived)
 
 
 def _upgrades_of(model: type[Any], plans: Sequence[FieldPlan], table: TableSchema | None) -> Upgrades | None:

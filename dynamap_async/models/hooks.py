@@ -42,6 +42,10 @@ class Hooks(NamedTuple):
 NO_HOOKS: Final = Hooks()
 
 
+def compare_computed(_item: Any) -> None:
+    """Stand among the hooks after a read, of a model with ``@computed_attr``: sessions tell observers what differs."""
+
+
 def before_write(method: BeforeWriteT, /) -> BeforeWriteT:
     """Mark a method of a model, async or plain, that runs before an item is written: ``(self, write: WriteKind)``.
 

@@ -43,6 +43,7 @@ from dynamap_async.wire import WireItem
 
 if TYPE_CHECKING:
     from dynamap_async.codec import NativeEncode
+    from dynamap_async.models.derived import Derived
     from dynamap_async.models.older_pages import OlderPages
     from dynamap_async.models.upgrades import Upgrades
 
@@ -72,6 +73,7 @@ class ItemCodec(Generic[M]):
         marker: WireItem | None = None,
         told_by: str | None = None,
         upgrades: Upgrades | None = None,
+        derived: Derived | None = None,
     ) -> None:
         """Make the codec of a model.
 
@@ -83,6 +85,7 @@ class ItemCodec(Generic[M]):
             marker: attributes that every item of it is stored with, beside its fields.
             told_by: the stored name of the attribute that holds the kind of an item in a shared table.
             upgrades: the versions of its items, if they have any.
+            derived: the fields that its methods compute, and that are stored with each item.
         """
         self.upgrades: Final = upgrades
         """The versions of its items; None where they have none."""
@@ -95,7 +98,10 @@ class ItemCodec(Generic[M]):
         extras = model.model_config.get("extra")
         self._model = model
         self._name = model.__name__
-        self.encoders: FieldEncoders = FieldEncoders(model.__name__, fields)
+        self.derived: Final = derived
+        """The fields that methods compute, and that are stored with each item; None where there are none."""
+        computed = () if derived is None else tuple(field.plan for field in derived.fields)
+        self.encoders: FieldEncoders = FieldEncoders(model.__name__, (*fields, *computed))
         self._computes = any(field.template is not None for field in fields)
         self.shards: Final = shards
         """The partition keys that are spread over shards."""
@@ -107,15 +113,17 @@ class ItemCodec(Generic[M]):
             told_by=told_by,
             version=None if upgrades is None else upgrades.attribute,
             readable=() if upgrades is None else upgrades.readable,
+            computed=frozenset(plan.stored for plan in computed),
         )
         self._keeps_extras = extras == "allow"
         self._fields = fields
         self._takes_extras = takes_extras
         stored_fields = self.decoders.fields
+        checked = {plan.stored: plan for plan in (*fields, *computed) if plan.is_stored}
         self._key_checks: list[tuple[str, str, KeyRole]] = [
-            (stored, stored_fields[stored][0], role)
+            (stored, checked[stored].name, role)
             for stored, role in _key_checks(table)
-            if stored in stored_fields and _may_misfit(stored_fields[stored][2])
+            if stored in checked and _may_misfit(checked[stored])
         ]
         self.key_names: Final = table.keys.names if table is not None else ()
         """The stored names of the attributes that make the table's key."""
@@ -143,7 +151,9 @@ class ItemCodec(Generic[M]):
     @cached_property
     def _shallow(self) -> bool:
         """Whether the types of the fields keep values from being nested too deep."""
-        levels = deepest(field.converter for _, _, field in self.decoders.fields.values())
+        computed = () if self.derived is None else self.derived.fields
+        plans = (*(field for _, _, field in self.decoders.fields.values()), *(field.plan for field in computed))
+        levels = deepest(plan.converter for plan in plans)
         return not self._keeps_extras and levels is not None and levels < NESTING_LEVELS
 
     @cached_property
@@ -163,7 +173,12 @@ class ItemCodec(Generic[M]):
             EncodeError: a value cannot be stored; the error names the model and the field.
             ItemTooLargeError: the item is over 400 KB.
         """
-        return self._encoded_in_python(item, {**item.__dict__, **changes} if changes else item.__dict__)[0]
+        return self._encoded_in_python(item, self._values(item, changes))[0]
+
+    def _values(self, item: BaseModel, changes: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Return what is stored of an instance: field name -> value."""
+        values = {**item.__dict__, **changes} if changes else item.__dict__
+        return values if self.derived is None else self.derived.added(values, item)
 
     def encoded(self, item: M, changes: Mapping[str, Any] | None = None, *, as_read: bool = False) -> Encoded:
         """Return an instance as JSON, ready to be stored, in the version that is written; see ``encode``.
@@ -175,7 +190,9 @@ class ItemCodec(Generic[M]):
             changes: field name -> value that is stored in place of the instance's own.
             as_read: whether the times of fields for times without a zone are written so as well.
         """
-        values = {**item.__dict__, **changes} if changes else item.__dict__
+        values: Mapping[str, Any] = {**item.__dict__, **changes} if changes else item.__dict__
+        if self.derived is not None:
+            values = self.derived.added(values, item)
         if self._native is not None and not as_read and (found := self._native(values)) is not None:
             return found
         encoded = self._encoded_in_python(item, values, spelled=True, as_read=as_read)
@@ -248,6 +265,8 @@ class ItemCodec(Generic[M]):
         Raises:
             EncodeError: a value cannot be stored.
         """
+        if self.derived is not None:
+            values = self.derived.added(values, item)
         try:
             stored = self.encoders.present(values)
         except EncodeError:
@@ -270,6 +289,10 @@ class ItemCodec(Generic[M]):
                 raise EncodeError(
                     f"the extra attribute has the name of the attribute that holds the {what} of an item"
                 ).at(name, model=self._name)
+            if self.derived is not None and name in self.derived.stored_names:
+                raise EncodeError("the extra attribute has the stored name of a field that is computed").at(
+                    name, model=self._name
+                )
             if name in fields:
                 raise EncodeError(f"the extra attribute has the stored name of the field {fields[name][0]!r}").at(
                     name, model=self._name
@@ -317,7 +340,17 @@ class ItemCodec(Generic[M]):
             self.snapshots.take(page, values, items, whole=whole)
         elif self._remembers and older is not None:
             self._remember_older(page, values, items, older, whole=whole)
+        if self.derived is not None and not partial:
+            self._compare_derived(page, items, older)
         return page
+
+    def _compare_derived(self, page: Sequence[M], items: Sequence[WireItem], older: Sequence[bool] | None) -> None:
+        """Record as they are stored those items of the present version that have other values than methods compute."""
+        if self.derived is None or not self._remembers:
+            return
+        for position, (made, item) in enumerate(zip(page, items, strict=True)):
+            if not (older is not None and older[position]) and self.derived.differing(made, item, self.encoders.one):
+                remember(made, item)
 
     def _upgraded_values(
         self, items: Sequence[WireItem], upgrades: Upgrades
@@ -413,6 +446,8 @@ class ItemCodec(Generic[M]):
                 self.snapshots.take([made], [values], [present], whole=omissions.number == unknown)
                 if present is not item:
                     remember(made, item)
+                else:
+                    self._compare_derived([made], [item], None)
         if failures:
             raise ItemValidationError.of_call(failures, valid)
         return valid

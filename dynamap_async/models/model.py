@@ -245,15 +245,22 @@ class ModelMeta(PydanticMeta):
             if fields is None or name not in fields or _BUILDING.depth:
                 return _super_attribute(super(), cls, name)
             expressions = own.get("__dynamap_expressions__")
+            found = None if expressions is None else expressions.get(name)
+            return cls.__expression__(name) if found is None else found
+
+        def __expression__(cls, name: str) -> Any:  # noqa: N805 - a metaclass's self is a class
+            """Return the expression of a field; None while the class is made."""
+            if _BUILDING.depth:
+                return None
+            expressions = cls.__dict__.get("__dynamap_expressions__")
             if expressions is None:
                 expressions = {}
                 type.__setattr__(cls, "__dynamap_expressions__", expressions)
-            found = expressions.get(name)
-            if found is None:
+            if name not in expressions:
                 from dynamap_async.expressions import at  # not every program asks for conditions
 
-                found = expressions[name] = at(definition_of(cls).path(name))
-            return found
+                expressions[name] = at(definition_of(cls).path(name))
+            return expressions[name]
 
 
 class Model(BaseModel, metaclass=ModelMeta):

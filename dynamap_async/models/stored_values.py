@@ -201,6 +201,9 @@ def known(item: BaseModel, definition: Definition[Any]) -> Known:
             # What the store gives back, given to the model again: the instance as it was.
             before = codec.validated(codec.values(present))
             own = {**codec.encode_values(before.__dict__), **codec.encode_extras(before)}
+            if present is raw and codec.derived is not None:  # what was computed otherwise counts as changed
+                others = {name: value for name, value in own.items() if name not in codec.derived.stored_names}
+                own = others | {name: raw[name] for name in codec.derived.stored_names if name in raw}
             if present is raw:
                 return Known(own, raw)
             return Known(own, definition.with_computed_keys(present, own), raw, codec.upgrades)
@@ -224,6 +227,23 @@ def older_item(item: BaseModel, definition: Definition[Any]) -> WireItem | None:
         return None
     stored: WireItem = read_json(values)
     return stored if upgrades.is_behind(stored) else None
+
+
+def stored_otherwise(item: BaseModel, definition: Definition[Any]) -> tuple[str, ...]:
+    """Return the names of the ``@computed_attr`` fields of which an instance's item has other values than are computed.
+
+    Args:
+        item: an instance that was read just now.
+        definition: its model.
+    """
+    values, _ = state_of(item)
+    if definition.derived is None or not isinstance(values, bytes):  # only what differs is remembered as it is stored
+        return ()
+    stored: WireItem = read_json(values)
+    upgrades = definition.items.upgrades
+    if upgrades is not None and upgrades.is_behind(stored):
+        return ()
+    return definition.derived.differing(item, stored, definition.items.encoders.one)
 
 
 def _known_of_parts(definition: Definition[Any], values: Sequence[Any], parts: Sequence[Any] | bytes) -> Known:

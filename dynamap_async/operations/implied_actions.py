@@ -41,7 +41,7 @@ from dynamap_async.models import (
     stored_empty,
 )
 from dynamap_async.operations.automatic_values import begun, touched
-from dynamap_async.operations.key_changes import absent_value, keys_rewritten, parts_of_key, started_keys
+from dynamap_async.operations.key_changes import absent_value, keys_rewritten, parts_of_key, recomputed, started_keys
 from dynamap_async.operations.updatable import UpdateSpec
 from dynamap_async.planning import own_conditions, own_kind_conditions, subclass_definitions
 from dynamap_async.wire import AttributeValue, WireItem
@@ -79,6 +79,8 @@ def completed(spec: UpdateSpec) -> tuple[Action, ...]:
     rewritten = keys_rewritten(spec, actions)
     given.update(definition.field_names[action.path.attribute] for action in rewritten)
     actions += rewritten
+    if definition.derived is not None or definition.kinds is not None:
+        actions += recomputed(spec, actions)
     if spec.upserts:
         given.update(field.name for field in definition.key_fields())
         for name, marker in _marker(definition).items():
@@ -115,7 +117,7 @@ def _marker(definition: Definition[Any]) -> WireItem:
 
 def _adds_nothing(definition: Definition[Any]) -> bool:
     """Return whether updates of a model do only what they are asked, as most do (benchmarks: update_one)."""
-    adds = definition.assigned or definition.version or definition.computed or definition.kinds
+    adds = definition.assigned or definition.version or definition.computed or definition.kinds or definition.derived
     return not adds
 
 
@@ -204,18 +206,19 @@ def move_on(item: BaseModel, definition: Definition[Any], found: Changes) -> Non
     """
     names = definition.field_names
     fields = {attribute: definition.fields[names[attribute]] for attribute in found if attribute in names}
+    own = definition.own_fields
     if len(fields) < len(found):
         found = _move_extras(item, found, fields)
     values = {
         field.name: value_of(field, stored)
         for attribute, field in fields.items()
-        if not isinstance(stored := found[attribute], Removed)
+        if field.name in own and not isinstance(stored := found[attribute], Removed)
     }
     if len(values) < len(fields):
         removed = {field.name: field for attribute, field in fields.items() if found[attribute] is REMOVED}
         others = {**vars(item), **values}
-        whole = definition.fields.keys() <= others.keys()
-        for name in definition.fields:  # in the order in which Pydantic makes defaults of the values before them
+        whole = own.keys() <= others.keys()
+        for name in own:  # in the order in which Pydantic makes defaults of the values before them
             if name in removed:
                 made = absent_value(definition.model, removed[name], others if whole else None)
                 others[name] = values[name] = made
@@ -262,7 +265,7 @@ def _starts(spec: UpdateSpec, given: set[str], actions: Sequence[Action]) -> lis
     definition = spec.definition
     starts = {**begun(definition, given), **{k: v for k, v in parts_of_key(spec).items() if k not in given}}
     missing: list[str] = []
-    for field in definition.fields.values():
+    for field in definition.own_fields.values():
         if field.name in given or field.name in starts or field.template is not None:
             continue
         if field.absence is Absence.ERROR:

@@ -35,6 +35,7 @@ from dynamap_async.models import (
     Changes,
     Computed,
     Definition,
+    DerivedField,
     FieldPlan,
     Model,
     Sharding,
@@ -132,6 +133,95 @@ def keys_rewritten(spec: UpdateSpec, actions: Sequence[Action]) -> tuple[Action,
         spec.definition.items.check_keys({each.key.stored: stored})
         made.append(Set(path, Value(stored)))
     return tuple(made)
+
+
+def recomputed(spec: UpdateSpec, actions: Sequence[Action]) -> tuple[Action, ...]:
+    """Return the actions that store anew what methods compute from changed fields, of the item as it is then.
+
+    Args:
+        spec: the update.
+        actions: what it does otherwise.
+
+    Raises:
+        OperationError: the update knows the key of the item alone, or may create an item.
+        ExpressionError: a field is changed to what only DynamoDB will know.
+        EncodeError: a computed value cannot be stored.
+    """
+    definition = spec.definition
+    changed = frozenset(definition.field_names.get(action.path.attribute, "") for action in actions)
+    if spec.item is None:
+        for each in (definition, *(subclass_definitions(definition) if definition.kinds is not None else ())):
+            _check_uncomputed(each, changed)
+    affected = [] if definition.derived is None else definition.derived.affected(changed)
+    if definition.derived is not None and spec.upserts:
+        raise OperationError(
+            f"upsert() may create a new {definition.model.__name__}, whose {definition.derived.fields[0].name} is "
+            "computed from the whole item; put() or create() it, or drop upsert()"
+        )
+    if not affected:
+        return ()
+    items, made = definition.items, _computed_after(spec, affected, actions)
+    found: list[Action] = []
+    for each in affected:
+        path, value = definition.path(each.name), made.get(each.plan.stored)
+        if value is None:
+            found.append(Remove(path))
+        else:
+            items.check_keys({each.plan.stored: value})
+            found.append(Set(path, Value(value)))
+    return tuple(found)
+
+
+def _check_uncomputed(definition: Definition[Any], changed: frozenset[str]) -> None:
+    """Raise OperationError where a stored computed field is made of what an update by key changes."""
+    for each in () if definition.derived is None else definition.derived.affected(changed):
+        model, names = definition.model.__name__, ", ".join(sorted(changed.intersection(each.depends)))
+        remedy = "" if each.is_said else "; say what it is made of, @computed_attr(depends=...), or"
+        raise OperationError(
+            f"{model}.{each.name} is computed from {each.sources}, so an update by key cannot change {names}, as it "
+            f"does not know the rest{remedy or ';'} read the item and save() it, or update it: session.update(item)"
+        )
+
+
+def _computed_after(spec: UpdateSpec, affected: Sequence[DerivedField], actions: Sequence[Action]) -> WireItem:
+    """Return the item of an instance as it is after an update, with what methods compute from it."""
+    definition, item = spec.definition, spec.item
+    assert item is not None  # noqa: S101 - an update by key was refused
+    sources = {definition.fields[name].stored: each for each in affected for name in each.depends}
+    after = dict(stored_of(item, definition))
+    for action in actions:
+        match action:
+            case Set(path=path, source=Value(stored=stored)) if len(path.steps) == 1:
+                after[path.attribute] = stored
+            case Remove(path=path) if len(path.steps) == 1:
+                after.pop(path.attribute, None)
+            case _ if (field := sources.get(action.path.attribute)) is not None:
+                raise ExpressionError(
+                    f"{definition.model.__name__}.{field.name} is computed from {action.path}, and only DynamoDB would "
+                    "know its new value; read the item, and set the field to a constant",
+                    expression=str(action.path),
+                )
+            case _:
+                pass
+    made: Model = definition.items.validated(definition.items.values(after))
+    return definition.items.encode_values(vars(made), made)
+
+
+def sources_as_before(definition: Definition[Any], before: WireItem, changed: Collection[str]) -> tuple[Condition, ...]:
+    """Return the conditions that what stored computed fields are made of, and what is not changed, is stored as before.
+
+    Args:
+        definition: the model.
+        before: the item as it was read or written.
+        changed: the stored names of what is changed.
+    """
+    if definition.derived is None:
+        return ()
+    keys = {key.name for key in definition.key_fields()}
+    computed = [each for each in definition.derived.fields if each.plan.stored in changed]
+    names = dict.fromkeys(name for each in computed for name in each.depends if name not in keys)
+    left = [name for name in names if _attribute(definition, name) not in changed]
+    return _as_before(definition, left, before) if left else ()
 
 
 def parts_as_read(spec: UpdateSpec, actions: Sequence[Action]) -> tuple[Condition, ...]:

@@ -40,7 +40,7 @@ from dynamap_async.models import (
 )
 from dynamap_async.operations.automatic_values import carried_version, same_version, stamped
 from dynamap_async.operations.implied_actions import value_of
-from dynamap_async.operations.key_changes import parts_as_before, shards_as_before
+from dynamap_async.operations.key_changes import parts_as_before, shards_as_before, sources_as_before
 from dynamap_async.operations.keywords import no_item_keywords
 from dynamap_async.operations.operation import not_found
 from dynamap_async.operations.put import Put
@@ -168,6 +168,7 @@ class Save(Put[M, M], Generic[M]):
             before = self._before.stored
             kept = parts_as_before(definition, before, self._changes)
             kept += tuple(each for each in shards_as_before(definition, before, self._changes) if each not in kept)
+            kept += tuple(each for each in sources_as_before(definition, before, self._changes) if each not in kept)
             kept += _fitting_schema(definition, self._before)
             return (definition.is_stored, *_without_version(definition, self._expected), *kept)
         return (same_version(definition, self._expected), *_fitting_schema(definition, self._before))

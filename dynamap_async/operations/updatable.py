@@ -216,6 +216,8 @@ def _problem(definition: Definition[Any], path: Path) -> str | None:
     if path.attribute in definition.require_table("updated").keys.names:
         return "is part of the item's key, which never changes: put a new item, and delete the old one"
     field = _plan(definition, path)
+    if definition.derived is not None and (found := definition.derived.of.get(field.name)) is not None:
+        return f"is computed from {found.sources}, and never set; change that, and write the item"
     if field.role is Role.VERSION:
         return "is counted by the session; to check it, use .expect_version(number)"
     if field is definition.write_id:

@@ -36,7 +36,14 @@ from dynamap_async.expressions import (
 )
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, is_whole, known, take_over
 from dynamap_async.operations.implied_actions import completed, guards, known_after, move_on, value_of
-from dynamap_async.operations.key_changes import is_attribute, parts_as_read, resharded, shards_as_read
+from dynamap_async.operations.key_changes import (
+    is_attribute,
+    parts_as_read,
+    resharded,
+    shards_as_read,
+    sources_as_before,
+    stored_of,
+)
 from dynamap_async.operations.keywords import no_key_keywords
 from dynamap_async.operations.operation import key_values
 from dynamap_async.operations.transactions import ExactlyOnce
@@ -388,6 +395,12 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             conditions += kept
             conditions += tuple(each for each in shards_as_read(spec, asked) if each not in kept)
             actions = [each for each in stored if is_attribute(spec.definition, each)]
+        if spec.definition.derived is not None and spec.item is not None and spec.expected is None:
+            before = stored_of(spec.item, spec.definition)
+            attributes = {each.path.attribute for each in stored}
+            conditions += tuple(
+                each for each in sources_as_before(spec.definition, before, attributes) if each not in conditions
+            )
         conditions += spec.conditions
         members = rendered(spec.definition, actions, conditions)
         size = partial(item_size, members.get("ExpressionAttributeValues", {}))

@@ -6,16 +6,31 @@ after a read the session's and then the model's.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.errors import AfterWriteError, ConfigurationError
-from dynamap_async.models import AfterRead, AfterWrite, BeforeWrite, Definition, Model, WriteKind, definition_of
+from dynamap_async.events import ComputedAttributeDiffers, Event
+from dynamap_async.models import (
+    AfterRead,
+    AfterWrite,
+    BeforeWrite,
+    Definition,
+    Model,
+    WriteKind,
+    compare_computed,
+    definition_of,
+    key_of_item,
+    stored_otherwise,
+)
+from dynamap_async.operations.operation import key_values
 from dynamap_async.turns import WorkPace
 
 if TYPE_CHECKING:
     from dynamap_async.operations import Write
+    from dynamap_async.planning import Context
 
 
 class SessionHooks:
@@ -28,6 +43,7 @@ class SessionHooks:
         after_read: Iterable[AfterRead] = (),
         *,
         off: bool = False,
+        compare: AfterRead | None = None,
     ) -> None:
         """Create the hooks of a session.
 
@@ -36,6 +52,8 @@ class SessionHooks:
             after_write: run before the model's.
             after_read: run before the model's.
             off: whether no hook runs, not even a model's.
+            compare: tells observers where an item has other values of ``@computed_attr`` fields than its model
+                computes; None where there are no observers.
 
         Raises:
             ConfigurationError: one of them cannot be called.
@@ -45,15 +63,23 @@ class SessionHooks:
         """The session's own that run after a write."""
         self._after_read = _callables(after_read, "after_read")
         self._off = off
+        self._compare = compare
 
     def with_read(self, hook: AfterRead) -> SessionHooks:
         """Return the same hooks, and one that runs after reads before all others."""
-        return SessionHooks(self._before_write, self.after_write, (hook, *self._after_read), off=self._off)
+        return self._reading((hook, *self._after_read))
 
     def without_read(self, hook: AfterRead) -> SessionHooks:
         """Return the same hooks without one of those that run after reads."""
-        left = (each for each in self._after_read if each is not hook)
-        return SessionHooks(self._before_write, self.after_write, left, off=self._off)
+        return self._reading([each for each in self._after_read if each is not hook])
+
+    def comparing(self, compare: AfterRead) -> SessionHooks:
+        """Return the same hooks, and what tells observers of ``@computed_attr`` fields that differ."""
+        return self._reading(self._after_read, compare)
+
+    def _reading(self, after_read: Iterable[AfterRead], compare: AfterRead | None = None) -> SessionHooks:
+        told = compare or self._compare
+        return SessionHooks(self._before_write, self.after_write, after_read, off=self._off, compare=told)
 
     def before(self, definition: Definition[Any]) -> tuple[BeforeWrite, ...]:
         """Return what runs before an item of a model is written."""
@@ -96,6 +122,10 @@ class SessionHooks:
         if self._off:
             return ()
         own = definition_of(model).hooks.after_read
+        if own[:1] == (compare_computed,):
+            own = own[1:]
+            if self._compare is not None:  # before any hook changes the item
+                return (self._compare, *self._after_read, *own)
         return (*self._after_read, *own) if self._after_read else own
 
     def after_each(self, models: Sequence[type[Model]]) -> tuple[AfterRead, ...]:
@@ -122,6 +152,32 @@ class SessionHooks:
             hooks = self.after(type(item))
             if hooks:
                 await run_after_read(hooks, item)
+
+
+def comparison(tell: Callable[[Event], None], context: Context) -> AfterRead:
+    """Return the hook that tells observers of an item's ``@computed_attr`` fields that are stored otherwise.
+
+    Args:
+        tell: tells them of an event.
+        context: what the session adds to an operation.
+    """
+
+    def compare(item: Model) -> None:
+        definition: Definition[Any] = definition_of(type(item))
+        names = stored_otherwise(item, definition)
+        if names:
+            key = key_of_item(item, definition)
+            tell(
+                ComputedAttributeDiffers(
+                    at=asyncio.get_running_loop().time(),
+                    table=context.tables.full(definition.table_name(key, "read")),
+                    model=definition.model.__name__,
+                    fields=names,
+                    key=key_values(definition, key),
+                )
+            )
+
+    return compare
 
 
 async def run_before_write(hooks: Sequence[BeforeWrite], item: Model, kind: WriteKind) -> None:

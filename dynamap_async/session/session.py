@@ -30,7 +30,7 @@ from dynamap_async.planning import Context, positive
 from dynamap_async.planning import table_names as names_of_tables
 from dynamap_async.session.conflicts import Conflicts
 from dynamap_async.session.counter_numbers import Increment, Numbers
-from dynamap_async.session.hooks import SessionHooks
+from dynamap_async.session.hooks import SessionHooks, comparison
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.settings import (
     check_names_are_declared,
@@ -194,6 +194,8 @@ class Session(EnteredByAsyncWith):
         if write_back is not None:
             hooks = hooks.with_read(write_back)
         self._executor = self._executor_over(transport)
+        if self._executor.ledger.observed:
+            hooks = hooks.comparing(comparison(self._executor.tell, context))
         self._numbers = Numbers(self._executor, context)
         self._use(Runner(self._executor, context, hooks, self._numbers, fence))
 

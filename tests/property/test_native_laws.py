@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from dynamap_async import GlobalIndex, Model, PartitionKey, StoredItem, Table, upgrade
+from dynamap_async import GlobalIndex, Model, PartitionKey, StoredItem, Table, computed_attr, upgrade
 from dynamap_async.codec import item_size
 from dynamap_async.errors import DynamapError, EncodeError
 from dynamap_async.models import definition_of
@@ -217,12 +217,24 @@ class SharedItem(Item, table=SHARED, kind="shared\n"):
     pass
 
 
+class ComputedItem(Item, table="computed"):
+    @computed_attr(depends=("text",))
+    def start(self) -> str | None:
+        return self.text[:3] or None
+
+    @computed_attr(depends=("integers",), name="Stored Name")
+    def sums(self) -> list[int]:
+        return [sum(self.integers), len(self.integers)]
+
+    by_start = GlobalIndex(partition_key="start")
+
+
 class IndexedItem(Item, table="indexed"):
     by_text = GlobalIndex(partition_key="text", sort_key="number")
 
 
 ATTRIBUTES = sorted(Item.model_fields)
-MODELS = st.sampled_from([Item, StrictItem, LooseItem, VersionedItem, LooseVersionedItem])
+MODELS = st.sampled_from([Item, StrictItem, LooseItem, VersionedItem, LooseVersionedItem, ComputedItem])
 VERSIONS = st.sampled_from([*({"N": each} for each in ("1", "2", "3", "3", "3", "4", "5", "x")), {"S": "3"}])
 USUAL: dict[str, Any] = {
     "id": {"S": "a"},
@@ -628,7 +640,7 @@ EDGES: dict[str, list[Any]] = {
 @st.composite
 def instances(draw, *, wrong: bool = True) -> Item:
     """Draw an instance: one with the defaults, of which some values are replaced."""
-    model = draw(st.sampled_from([Item, StrictItem, LooseItem, SharedItem, IndexedItem]))
+    model = draw(st.sampled_from([Item, StrictItem, LooseItem, SharedItem, IndexedItem, ComputedItem]))
     values = dict(vars(model(id="a", required_maybe="a", required_missing={"a"})))
     for name in draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=5)):
         values[name] = draw(

@@ -27,6 +27,7 @@ from dynamap_async import (
     TimeToLive,
     Version,
     attr,
+    computed_attr,
     include,
     template,
 )
@@ -100,6 +101,22 @@ class Tweet(Model, table="tweets"):
 
     def older(self, other: "Tweet") -> bool:
         return self.posted_at < other.posted_at and self.likes > 3
+
+
+class Guest(Model, table="guests"):
+    id: PartitionKey[str]
+    name: Attr[str]
+    visits: Attr[int] = attr(default=0)
+
+    @computed_attr(depends=("name",))
+    def loud(self) -> str:
+        return self.name.upper()
+
+    @computed_attr(depends=("visits",), name="r")
+    def regular(self) -> int | None:
+        return self.visits if self.visits > 9 else None
+
+    by_loud = GlobalIndex(partition_key="loud", sort_key="regular")
 
 
 class Retweet(Tweet, table="retweets"):

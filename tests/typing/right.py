@@ -17,6 +17,7 @@ from models import (
     Customer,
     Geo,
     Gift,
+    Guest,
     Host,
     Import,
     Lap,
@@ -175,6 +176,10 @@ async def keys_of_any_type_in_a_session(session: Session) -> None:
 
 def parts_of_maps_and_sequences() -> None:
     assert_type(Part.stock[Size.SMALL], Expr[int])
+    assert_type(Guest.loud, Expr[str])
+    assert_type(Guest.regular, Expr[int | None])
+    assert_type(Guest(id="a", name="b").loud, str)
+    assert_type(Guest.loud.begins_with("B") & (Guest.regular > 9), Condition)
     assert_type(Part.shelves[3].city, Expr[str])
     assert_type(Part.checked[date(2026, 1, 1)], Expr[float])
     assert_type(Part.codes[0], Expr[str])

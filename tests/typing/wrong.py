@@ -11,6 +11,7 @@ from models import (
     Address,
     Customer,
     Geo,
+    Guest,
     Import,
     Lap,
     Order,
@@ -81,6 +82,7 @@ now = datetime.now(UTC)
 
 def construct(tweet: Tweet) -> None:
     Tweet(user_id=5, tweet_id=7, posted_at=now)  # error
+    Guest(id="a", name="b", loud="B")  # error: it is computed
     Tweet(user_id="a", tweet_id="7", posted_at=now)  # error
     Tweet(tweet_id=7, posted_at=now)  # error: the partition key is missing
     Tweet(user_id="a", tweet_id=7)  # error
@@ -115,6 +117,8 @@ def endpoint(body: Tweet) -> User:
 
 def comparisons() -> None:
     Tweet.likes > "x"  # error
+    Guest.loud > 7  # error
+    Guest.loud.nothing  # error
     Tweet.likes <= Decimal(3)  # error
     Tweet.posted_at < 5  # error
     Tweet.likes < Tweet.text  # error

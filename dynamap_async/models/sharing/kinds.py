@@ -18,6 +18,7 @@ from dynamap_async.models.sharing.table import ByKeys, Kind, Prefix, Table, begi
 from dynamap_async.wire import AttributeValue, WireItem
 
 if TYPE_CHECKING:
+    from dynamap_async.models.derived import Derived
     from dynamap_async.models.sharing.key_shapes import KeyShapes
     from dynamap_async.models.upgrades import Upgrades
 
@@ -172,6 +173,7 @@ class FamilyCodec(ItemCodec[M], Generic[M]):
         kinds: Kinds,
         shards: ShardedKeys,
         upgrades: Upgrades | None,
+        derived: Derived | None,
     ) -> None:
         super().__init__(
             model,
@@ -181,6 +183,7 @@ class FamilyCodec(ItemCodec[M], Generic[M]):
             marker=kinds.marker,
             told_by=kinds.told_by,
             upgrades=upgrades,
+            derived=derived,
         )
         self._kinds = kinds
         self.key_shapes: KeyShapes = kinds.shapes

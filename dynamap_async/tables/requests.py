@@ -319,9 +319,7 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
         replicas=_read_replicas(table),
         is_strong=table.get("MultiRegionConsistency") == "STRONG",
         others=read_others(table),
-        vector_indexes=tuple(
-            sorted(map(_read_vector_index, table.get("VectorIndexes") or ()), key=lambda each: each.name)
-        ),
+        vector_indexes=_read_vector_indexes(table),
         vector_keys=_read_vector_keys(table, types),
     )
 
@@ -446,14 +444,20 @@ def _read_replica(replica: Mapping[str, Any]) -> Replica:
     )
 
 
+def _read_vector_indexes(table: Mapping[str, Any]) -> tuple[VectorIndexDescription, ...]:
+    listed: list[dict[str, Any]] = table.get("VectorIndexes") or []
+    return tuple(sorted(map(_read_vector_index, listed), key=lambda each: each.name))
+
+
 def _read_vector_index(index: Mapping[str, Any]) -> VectorIndexDescription:
     searched: list[Mapping[str, str]] = index.get("SearchSchema") or []
     parts = [(each["AttributeName"], each.get("SearchSchemaElementType")) for each in searched]
     distance: str | None = index.get("DistanceFunction")
     projection: Mapping[str, Any] = index.get("Projection") or {}
+    vector: Mapping[str, str] = index.get("VectorAttribute") or {}
     return VectorIndexDescription(
         name=index["IndexName"],
-        attribute=(index.get("VectorAttribute") or {}).get("AttributeName"),
+        attribute=vector.get("AttributeName"),
         dimensions=index.get("Dimensions"),
         distance=None if distance is None else distance.lower().replace("_", "-"),
         partition_key=next((name for name, kind in parts if kind == "HASH"), None),

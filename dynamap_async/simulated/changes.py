@@ -5,7 +5,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
@@ -66,6 +66,20 @@ class Streams:
         table.settings["LatestStreamArn"] = arn
         table.settings["LatestStreamLabel"] = label
         self._note_undo(partial(self._streams.pop, arn, None))
+
+    def arns(self) -> list[str]:
+        """Return the ARNs of all streams."""
+        return list(self._streams)
+
+    def forget(self, tables: Collection[str]) -> None:
+        """Forget the streams of tables.
+
+        Args:
+            tables: their names.
+        """
+        for arn, stream in list(self._streams.items()):
+            if stream.table in tables:
+                self._note_undo(partial(self._streams.__setitem__, arn, self._streams.pop(arn)))
 
     def close(self, table: Table) -> None:
         """End the stream of a table. What it has told can be read on."""

@@ -107,6 +107,25 @@ class Jobs:
         if job in self.waiting:
             self.waiting.remove(job)
 
+    def table_arns(self) -> list[str]:
+        """Return the ARN of the table of each job."""
+        return [job.table_arn for job in self._all.values()]
+
+    def forget(self, is_meant: Callable[[Job], bool]) -> None:
+        """Forget jobs, and do no more of them.
+
+        Args:
+            is_meant: whether a job is to be forgotten.
+        """
+        for job in [each for each in self._all.values() if is_meant(each)]:
+            self._note(partial(self._remember, job, waits=job in self.waiting))
+            self._forget(job)
+
+    def _remember(self, job: Job, *, waits: bool) -> None:
+        self._all[job.arn] = job
+        if waits:
+            self.waiting.append(job)
+
     def catch_up(self, now: float) -> None:
         """Do what is due in each of them."""
         for job in list(self.waiting):

@@ -177,6 +177,13 @@ class _Entries(dict[Position, Entry]):
     def __contains__(self, position: object) -> bool:
         return self.get(position) is not None
 
+    def __iter__(self) -> Iterator[Position]:
+        yield from (position for position in self._now if position not in self._before)
+        yield from (position for position, entry in self._before.items() if entry is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
     def get(self, position: Any, default: Any = None) -> Any:
         """Return what was at a position."""
         found = self._before[position] if position in self._before else self._now.get(position)

@@ -147,15 +147,36 @@ class Service:
             return sum(table.bytes for table in self.store.tables.values())
 
     def forget_tables(self) -> None:
-        """Forget all tables."""
-        self.forget(list(self.store.tables))
+        """Forget all tables, and all that is left of those that were there before."""
+        self._forget(lambda _: True)
 
     def forget(self, names: Iterable[str]) -> None:
-        """Forget tables; those that are not there are no error."""
+        """Forget tables, with their streams, backups, jobs and tokens; those that are not there are no error."""
+        self._forget(frozenset(names).__contains__)
+
+    def _forget(self, is_meant: Callable[[str], bool]) -> None:
+        """Forget tables and what belongs to them.
+
+        Args:
+            is_meant: whether a table of this name is to be forgotten.
+        """
         with self.turn:
+            known = {_table_of(arn) for arn in (*self.streams.arns(), *self.backups, *self.jobs.table_arns())}
+            names = [name for name in {*self.store.tables, *known} if is_meant(name)]
             for name in names:
                 if name in self.store.tables:
                     self.store.drop(name)
+            meant = frozenset(names)
+            self.streams.forget(meant)
+            self.jobs.forget(lambda job: _table_of(job.table_arn) in meant)
+            self._drop_from(self.backups, [arn for arn in self.backups if _table_of(arn) in meant])
+            # One too many does no harm: a token only keeps a transaction from being done twice.
+            gone = [token for token, (_at, asked, _done) in self.tokens.items() if any(map(asked.__contains__, meant))]
+            self._drop_from(self.tokens, gone)
+
+    def _drop_from(self, kept: dict[str, Any], names: Iterable[str]) -> None:
+        for name in names:
+            self.store.journal.note(partial(kept.__setitem__, name, kept.pop(name)))
 
     def settle(self) -> None:
         """Let all reads see what is there now."""
@@ -301,6 +322,11 @@ def _copied(item: Item) -> Item:
 def _go_back(settings: dict[str, Any], before: dict[str, Any]) -> None:
     settings.clear()
     settings.update(before)
+
+
+def _table_of(arn: str) -> str:
+    """Return the name of the table that the ARN of a table, or of a part of one, names."""
+    return arn.split("/")[1]
 
 
 def required(body: dict[str, Any], name: str) -> Any:

@@ -315,7 +315,7 @@ class LocalEngine(Engine):
             return [] if service.throttle is None else list(service.throttle.refusals)
 
     def reset(self) -> None:
-        """Forget all tables of this engine. Sessions stay usable."""
+        """Forget all tables of this engine, with their streams, backups and jobs. Sessions stay usable."""
         self._running_service.forget_tables()
 
     def snapshot(self) -> Snapshot:

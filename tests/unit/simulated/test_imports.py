@@ -183,7 +183,7 @@ def test_a_table_that_is_gone_fails_the_import(call, service, clock, folder):
     service.take_time(lambda kind, number, random: 60.0 if kind == "import_table" else 0.0, 7)
     (folder / "in" / "1.json").write_bytes(text_of(ITEMS))
     arn = call(service, "ImportTable", **FROM)["ImportTableDescription"]["ImportArn"]
-    service.forget(["notes"])
+    service.store.drop("notes")
     description = call(service, "DescribeImport", ImportArn=arn)["ImportTableDescription"]
     assert (description["ImportStatus"], description["FailureCode"]) == ("FAILED", "ResourceNotFoundException")
 

@@ -364,3 +364,14 @@ def test_each_read_sees_what_was_there_at_one_moment_within_the_lag(steps, seed)
         answer = call("Scan", TableName="notes", IndexName="global")
         assert {item["s"]["S"]: item["c"]["S"] for item in answer["Items"]} in possible
         assert len(answer["Items"]) == answer["Count"]
+
+
+def test_the_entries_that_were_there_are_counted_and_listed(call, service):
+    call(service, "PutItem", TableName="notes", Item=OLD)
+    table = service.store.tables["notes"]
+    service.settle()
+    call(service, "PutItem", TableName="notes", Item={**OLD, "s": {"S": "2"}})
+    seen = service.lag.seen(table, LAG)
+
+    assert (len(seen.entries), len(table.entries)) == (1, 2)
+    assert [seen.entries[position].item["s"] for position in seen.entries] == [{"S": "1"}]

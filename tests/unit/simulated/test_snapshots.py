@@ -120,3 +120,78 @@ def test_a_bulk_put_writes_again_what_was_undone(call, service, clock, folder):
         1,
     )
     assert call(service, "Scan", TableName="notes")["Count"] == 10
+
+
+def filled(call, service):
+    """Make a table with a stream, a backup, a job and a token of a transaction; return what each is called."""
+    stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+    made = call(service, "CreateTable", **SIMPLE, StreamSpecification=stream)["TableDescription"]
+    recovery = {"PointInTimeRecoveryEnabled": True}
+    call(service, "UpdateContinuousBackups", TableName="notes", PointInTimeRecoverySpecification=recovery)
+    backup = call(service, "CreateBackup", TableName="notes", BackupName="first")["BackupDetails"]["BackupArn"]
+    call(service, "ExportTableToPointInTime", TableArn=made["TableArn"], S3Bucket="exports")
+    call(service, "TransactWriteItems", **WRITTEN_ONCE)
+    return {"streams": {made["LatestStreamArn"]}, "backups": {backup}, "exports": 1}
+
+
+WRITTEN_ONCE = {
+    "ClientRequestToken": "once",
+    "TransactItems": [{"Put": {"TableName": "notes", "Item": {"id": {"S": "a"}}}}],
+}
+
+
+def left(call, service):
+    """Return what there is of streams, backups and exports."""
+    return {
+        "streams": {each["StreamArn"] for each in call(service, "ListStreams")["Streams"]},
+        "backups": {each["BackupArn"] for each in call(service, "ListBackups")["BackupSummaries"]},
+        "exports": len(call(service, "ListExports")["ExportSummaries"]),
+    }
+
+
+NOTHING = {"streams": set(), "backups": set(), "exports": 0}
+
+
+@pytest.fixture
+def with_buckets(tmp_path):
+    return SimulatedDynamoDB(buckets=Buckets({"exports": tmp_path}))
+
+
+@pytest.mark.parametrize("forget", [lambda service: service.forget_tables(), lambda service: service.forget(["notes"])])
+def test_nothing_is_left_of_a_table_that_was_forgotten(call, with_buckets, forget):
+    service = with_buckets
+    filled(call, service)
+    forget(service)
+
+    assert left(call, service) == NOTHING
+    call(service, "CreateTable", **SIMPLE)
+    call(service, "TransactWriteItems", **WRITTEN_ONCE)
+    assert len(service.items("notes")) == 1
+
+
+def test_what_deleted_tables_left_is_forgotten_too(call, with_buckets):
+    service = with_buckets
+    filled(call, service)
+    call(service, "DeleteTable", TableName="notes")
+    service.forget_tables()
+
+    assert left(call, service) == NOTHING
+
+
+def test_other_tables_keep_their_own(call, with_buckets):
+    service = with_buckets
+    there = filled(call, service)
+    service.forget(["other"])
+
+    assert left(call, service) == there
+
+
+def test_what_was_forgotten_is_there_again_after_going_back(call, with_buckets):
+    service = with_buckets
+    there = filled(call, service)
+    snapshot = service.snapshot()
+    service.forget_tables()
+    service.restore(snapshot)
+
+    assert left(call, service) == there
+    assert call(service, "TransactWriteItems", **WRITTEN_ONCE) == {}

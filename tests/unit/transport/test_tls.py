@@ -90,9 +90,16 @@ class AnotherSession(AIOHTTPSession):
     """A class of the user's own."""
 
 
+shows_none = pytest.mark.xfail(
+    not hasattr(AIOHTTPSession, "_build_ssl_contexts"),
+    reason="older aiobotocore shows no certificate through a proxy, and none over httpx",
+    strict=True,
+)
+
+
 @pytest.mark.asyncio
 @pytest.mark.filterwarnings("ignore:aiobotocore's httpx backend:DeprecationWarning")
-@pytest.mark.parametrize("kind", [AnotherSession, HttpxSession])
+@pytest.mark.parametrize("kind", [AnotherSession, pytest.param(HttpxSession, marks=shows_none)])
 async def test_client_certificate_is_shown_by_a_session_class(demanding_url, connect, get_item, certificate, kind):
     config = {"client_cert": str(certificate), "http_session_cls": kind}
     transport = await connect(endpoint_url=demanding_url, config=config)
@@ -108,6 +115,7 @@ async def test_client_certificate_of_the_default_configuration_is_shown(demandin
 
 
 @pytest.mark.asyncio
+@shows_none
 async def test_client_certificate_is_shown_through_a_proxy(demanding_url, connect, get_item, certificate, proxy_url):
     config = {"client_cert": str(certificate), "proxies": {"https": proxy_url}}
     transport = await connect(endpoint_url=demanding_url, config=config)

@@ -69,14 +69,9 @@ def admit_item(item: Item) -> int:
 def _members(members: dict[str, Any], level: int) -> int:
     """Return the size of attributes, or of the members of a map, at a level."""
     size = 0
-    for name, value in members.items():
-        size += len(name) if name.isascii() else len(name.encode())
-        # Most are texts, and a call takes as much as looking at one (benchmarks: engine).
-        if value.__class__ is dict and (text := value.get("S")).__class__ is str and len(value) == 1:
-            size += len(text) if text.isascii() else len(text.encode())
-        else:
-            size += admit(value, level)
-    return size
+    for value in members.values():
+        size += admit(value, level)
+    return size + text_size("".join(members))
 
 
 def admit(value: Any, level: int = 1) -> int:
@@ -95,8 +90,12 @@ def admit(value: Any, level: int = 1) -> int:
     if len(tagged) != 1:
         raise _not_one(tagged)
     for tag, content in tagged.items():
-        if tag == "S" and content.__class__ is str:
-            return len(content) if content.isascii() else len(content.encode())
+        if content.__class__ is str:  # as most are (benchmarks: engine)
+            if tag == "S":
+                return len(content) if content.isascii() else len(content.encode())
+            if tag == "N":
+                tagged["N"], size = numbers.weighed(content)
+                return size
         if tag in _WEIGH:
             return _WEIGH[tag](tagged, content, level)
     raise invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
@@ -111,17 +110,8 @@ def _not_one(value: Value) -> Refused:
     )
 
 
-def _text(_value: Value, content: Any, _level: int) -> int:
-    if type(content) is not str:
-        raise wrong_json(content, "String")
-    return text_size(content)
-
-
-def _number(value: Value, content: Any, _level: int) -> int:
-    if type(content) is not str:
-        raise wrong_json(content, "String")
-    value["N"], size = numbers.weighed(content)
-    return size
+def _no_text(_value: Value, content: Any, _level: int) -> int:
+    raise wrong_json(content, "String")
 
 
 def _binary(_value: Value, content: Any, _level: int) -> int:
@@ -186,7 +176,7 @@ def _set(value: Value, content: Any, _level: int) -> int:
         members = [bytes_of(each) for each in given]
         size = sum(map(len, members))
     else:
-        size = sum(map(text_size, given))
+        size = text_size("".join(given))
     if len(set(members)) != len(given):
         if tag == "NS":
             raise invalid("Input collection contains duplicates")
@@ -195,8 +185,8 @@ def _set(value: Value, content: Any, _level: int) -> int:
 
 
 _WEIGH: dict[str, Callable[[Value, Any, int], int]] = {
-    "S": _text,
-    "N": _number,
+    "S": _no_text,
+    "N": _no_text,
     "B": _binary,
     "BOOL": _bool,
     "NULL": _null,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextvars import Context
 from datetime import UTC, datetime
 from types import TracebackType
@@ -193,6 +193,9 @@ class ItemChanges(EnteredByAsyncWith, IteratedByAsyncFor, Generic[M_co]):
         self._room: Final = Room()
         self._discovery: Discovery | None = None
         self._positions: dict[str, Position] = {}
+        """Shard -> where reading it began."""
+        self._passed: Final[dict[str, Mapping[str, Any]]] = {}
+        """Shard -> the last change of it that was handled, from which its position is made when that is asked for."""
         self._ended: dict[str, float] = {}
         self._feeds: Final[dict[str, _Feed]] = {}
         self._ready: Final[deque[_WaitingPage]] = deque()
@@ -309,7 +312,8 @@ class ItemChanges(EnteredByAsyncWith, IteratedByAsyncFor, Generic[M_co]):
         Raises:
             SessionStateError: they were not entered.
         """
-        return str(Checkpoint(self._opened.arn, self._positions, self._ended, self._clock()))
+        passed = {shard: _behind(change) for shard, change in self._passed.items()}
+        return str(Checkpoint(self._opened.arn, self._positions | passed, self._ended, self._clock()))
 
     async def _find(self) -> None:
         """Find the stream, and where to begin with each of its shards."""
@@ -367,6 +371,7 @@ class ItemChanges(EnteredByAsyncWith, IteratedByAsyncFor, Generic[M_co]):
         """Go on with another stream of the table, from its oldest change on."""
         discovery = self._discovery = Discovery(self._requests, arn, ShardGraph())
         self._positions, self._ended = {}, {}
+        self._passed.clear()
         await discovery.refresh()
         self._open_readable()
 
@@ -501,8 +506,7 @@ class ItemChanges(EnteredByAsyncWith, IteratedByAsyncFor, Generic[M_co]):
     def _pass(self, record: Any, shard: str) -> None:
         """Have the position of a shard pass a record."""
         change = record["dynamodb"]
-        number, at = int(change["SequenceNumber"]), change.get("ApproximateCreationDateTime")
-        self._positions[shard] = Position("after", number, at)
+        self._passed[shard] = change
         self._room.leave(1, change.get("SizeBytes") or 0)
 
     def _end(self, feed: _Feed) -> None:
@@ -510,6 +514,7 @@ class ItemChanges(EnteredByAsyncWith, IteratedByAsyncFor, Generic[M_co]):
         shard = feed.reader.shard_id
         del self._feeds[shard]
         self._positions.pop(shard, None)
+        self._passed.pop(shard, None)
         self._ended[shard] = self._clock()
         self._open_readable()
         self._searches += 1
@@ -551,6 +556,10 @@ class ItemChanges(EnteredByAsyncWith, IteratedByAsyncFor, Generic[M_co]):
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+def _behind(change: Mapping[str, Any]) -> Position:
+    return Position("after", int(change["SequenceNumber"]), change.get("ApproximateCreationDateTime"))
 
 
 def _checked(start: Any) -> Literal["oldest", "latest"] | float | Checkpoint:

@@ -26,7 +26,7 @@ from dynamap_async.errors import (
 from dynamap_async.request import Request
 from dynamap_async.service import STREAMS
 from dynamap_async.streams.events import ChangesLost, ShardEnded, ShardOpened
-from dynamap_async.testing import FrozenClock, LocalEngine, StreamShards, VirtualClockLoop
+from dynamap_async.testing import FrozenClock, LocalEngine, NativeEngine, StreamShards, VirtualClockLoop
 
 BEGIN = 1_700_000_000.0
 
@@ -444,3 +444,21 @@ async def test_a_session_that_is_closed_ends_them_with_an_error():
             await session.close()
             with pytest.raises(SessionClosedError):
                 await waiting
+
+
+@pytest.mark.asyncio
+async def test_the_native_engine_whose_one_shard_seems_closed_and_has_a_short_id_is_followed(native_executable):
+    options = {"until_idle": True, "idle_seconds": 0.25}
+    with NativeEngine() as engine:
+        async with engine.session() as session:
+            await session.tables.create(Event)
+            async with session.changes(Event, start="latest", **options) as changes:
+                for number in range(12):  # the end that the engine shows of its shard is one of a digit less
+                    await session.put(Event(id=str(number % 3), number=number))
+                found = [change async for change in changes]
+                checkpoint = changes.checkpoint()
+            assert [change.new.number for change in found] == list(range(12))
+            await session.put(Event(id="a", number=12))
+            assert [change.new.number for change in await all_of(session, start=checkpoint, idle_seconds=0.25)] == [12]
+            since = datetime.now(UTC) - timedelta(hours=1)
+            assert len(await all_of(session, start=since, idle_seconds=0.25)) == 13

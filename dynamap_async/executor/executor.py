@@ -27,7 +27,6 @@ from dynamap_async.executor.attempts import Attempts
 from dynamap_async.executor.batches import ReadRules, Rules, WriteRules
 from dynamap_async.executor.calls import Apart, Chunk, Measure, json_size
 from dynamap_async.executor.consumed import metered
-from dynamap_async.executor.item_collections import ItemCollections, measured
 from dynamap_async.executor.lanes import Lane
 from dynamap_async.executor.ledger import Ledger, Observers
 from dynamap_async.executor.retry import Retries, attempts_in_turn
@@ -69,7 +68,11 @@ class Executor:
         self._closed = False
         self._transport: Final = transport
         observers, policy = Observers(observer), capacity or CapacityPolicy()
-        watches = policy.large_collections and bool(observers)
+        metering, collections = metered, None
+        if policy.large_collections and observers:
+            from dynamap_async.executor.item_collections import ItemCollections, measured  # few sessions want them
+
+            metering, collections = measured, ItemCollections()
         self._admission: Final = Admission(
             policy,
             send=self.send,
@@ -79,9 +82,7 @@ class Executor:
             declared=declared,
             backoff=lambda attempts: retry.longest_delay(attempts_in_turn(retry, attempts)) * jitter(),
         )
-        self.ledger: Final = Ledger(
-            observers, self._admission, measure=measure, collections=ItemCollections() if watches else None
-        )
+        self.ledger: Final = Ledger(observers, self._admission, measure=measure, collections=collections)
         self._retries: Final = Retries(
             retry,
             jitter=jitter,
@@ -91,9 +92,7 @@ class Executor:
         )
         self._jitter: Final = jitter
         self._slots: Final = Slots()
-        self._attempts: Final = Attempts(
-            transport.send, retry.attempt_timeout_seconds, measured if watches else metered
-        )
+        self._attempts: Final = Attempts(transport.send, retry.attempt_timeout_seconds, metering)
         self._prefetching: set[asyncio.Task[Body]] = set()
         self._ended: Final = asyncio.Event()
         self._reads: Final = self._lane(ReadRules(), batching)

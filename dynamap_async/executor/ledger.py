@@ -16,7 +16,7 @@ import logging
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import (
@@ -52,13 +52,15 @@ from dynamap_async.executor.consumed import (
     spendings,
     worst,
 )
-from dynamap_async.executor.item_collections import ItemCollections
 from dynamap_async.executor.pacing.estimates import Estimates, spent_units
 from dynamap_async.executor.unreported import is_lost, supposed
 from dynamap_async.request import Request, tables_of
 from dynamap_async.statistics import Statistics
 from dynamap_async.usage import Usage
 from dynamap_async.wire import Body
+
+if TYPE_CHECKING:
+    from dynamap_async.executor.item_collections import ItemCollections
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
 

@@ -14,7 +14,6 @@ from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Path
 from dynamap_async.models.annotations import default_of
 from dynamap_async.models.checks import check_assigned, check_attr, check_fields, holds_part
-from dynamap_async.models.derived import Derived, derived_of
 from dynamap_async.models.fields import FieldPlan, plan_fields, store_times
 from dynamap_async.models.hooks import NO_HOOKS, Hooks, compare_computed, find_hooks
 from dynamap_async.models.indexes import declared_indexes, names_in_keys
@@ -42,6 +41,7 @@ from dynamap_async.wire import WireItem, WireKey
 
 if TYPE_CHECKING:
     from dynamap_async.expressions import Condition
+    from dynamap_async.models.derived import Derived
     from dynamap_async.models.sharing.kinds import Kinds
     from dynamap_async.models.sharing.table import Kind
     from dynamap_async.models.upgrades import Upgrades
@@ -336,7 +336,11 @@ def define(
     check_fields(model, fields, indexes)
     check_assigned(model, fields)
     computed = computed_of(model, fields, indexes)
-    derived = derived_of(model, fields)
+    derived = None
+    if model.__pydantic_decorators__.computed_fields:
+        from dynamap_async.models.derived import derived_of  # few models have such fields
+
+        derived = derived_of(model, fields)
     everything = fields if derived is None else {**fields, **{each.name: each.plan for each in derived.fields}}
     table = shared_table_of(model, everything, indexes) or table_of(model, everything, indexes)
     shards = sharded_keys(model, fields, table)

@@ -22,8 +22,6 @@ from dynamap_async.models import (
     WriteKind,
     compare_computed,
     definition_of,
-    key_of_item,
-    stored_otherwise,
 )
 from dynamap_async.operations.operation import key_values
 from dynamap_async.turns import WorkPace
@@ -161,6 +159,7 @@ def comparison(tell: Callable[[Event], None], context: Context) -> AfterRead:
         tell: tells them of an event.
         context: what the session adds to an operation.
     """
+    from dynamap_async.models import key_of_item, stored_otherwise  # few models have computed attributes
 
     def compare(item: Model) -> None:
         definition: Definition[Any] = definition_of(type(item))

@@ -37,6 +37,7 @@ class StreamDescription:
     """What is known of a stream."""
 
     arn: str
+    """The ARN of the stream, which names the table and when it was turned on."""
     table: str
     """The name of the table, as DynamoDB knows it."""
     label: str

@@ -13,6 +13,7 @@ SET_FROM_OUTSIDE = {
     ("executor/pacing", "ticket"): "a ticket is a record of who waits, which the line keeps",
     ("models", "field"): "a field of the body of a class gets Pydantic's own class before Pydantic sees it",
     ("models", "info"): "Pydantic's own way to give a field more metadata",
+    ("models", "proxy"): "what Pydantic's computed_field made is given the property that stores its value",
     ("operations", "own"): "an error, of one action of a transaction, is told what it lacks",
     ("operations", "method"): "an argument has a default for programs, none for checkers, whatever a signature says",
     ("transport", "session"): "aiobotocore makes it, and takes no class of requests",

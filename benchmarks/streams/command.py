@@ -192,7 +192,9 @@ def frozen(given: argparse.Namespace) -> dict[str, Any]:
         team = Team(url, folder, given.lease_seconds)
         first = team.start()
         team.start()
-        _pause(3 * given.lease_seconds / 2)
+        while first not in {who for _, who, _ in Told(folder).taken()}:
+            _pause(1)
+        _pause(given.lease_seconds)
         team.running[first].send_signal(signal.SIGSTOP)
         stopped = time.monotonic()
         _pause(30)

@@ -322,11 +322,23 @@ class Consumer(Generic[M]):
                     pause = run.rules.lease_seconds / _LOOKS
                     with anyio.move_on_after(min(pause, ASKING_SECONDS) if run.group.is_asking else pause):
                         await changed.wait()
+            except asyncio.CancelledError:
+                await self._stop(changed)
+                raise
             except Exception as error:  # noqa: BLE001 - it is raised below
                 failures.append(error)
                 tasks.cancel_scope.cancel()
         if failures:
             raise failures[0]
+
+    async def _stop(self, changed: asyncio.Event) -> None:
+        """Let what is in the function end, and give all shards back, in the time that closing may take."""
+        for work in self._works.values():
+            work.stop()
+        with anyio.CancelScope(shield=True), anyio.move_on_after(self._close_seconds):
+            while self._works:
+                changed.clear()
+                await changed.wait()
 
     async def _look(self, group: Group) -> list[ShardLease]:
         """Look at the group's records once; what fails for a moment is left to the next time."""

@@ -704,7 +704,7 @@ class ShardWork:
             return
         self._record, self._renewed, self._written = record, began, count
         if record.asker is not None and not self._is_given and record.owner == self._run.group.owner:
-            self._hand_over()
+            self._hand_over(self._run.rules.handover_seconds)
 
     def _lose(self) -> None:
         if not self._is_lost:
@@ -713,11 +713,16 @@ class ShardWork:
             logger.warning("the lease of shard %s was lost; another worker may have it", self.shard)
         self._tasks.cancel_scope.cancel()
 
-    def _hand_over(self) -> None:
-        """Stop reading, drop what is not begun, and end when the rest is done."""
+    def stop(self) -> None:
+        """Give the shard back as to a worker that asks for it, but in the time that closing may take."""
+        self._hand_over(self._run.rules.close_seconds / 2)
+
+    def _hand_over(self, seconds: float) -> None:
+        """Stop reading, drop what is not begun, and end when the rest is done, or after so many seconds."""
         self._is_given = True
         self._feeding.cancel()
-        self._finishing.deadline = asyncio.get_running_loop().time() + self._run.rules.handover_seconds
+        end = asyncio.get_running_loop().time() + seconds
+        self._finishing.deadline = min(self._finishing.deadline, end)
         dropped = self._queue.drop()
         if dropped:
             self._handled.drop(min(pending.number for pending in dropped))

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 import anyio
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import ChangeFailedError, DynamapError, ServiceError, TransportError
+from dynamap_async.errors import ChangeFailedError, ServiceError, TransportError
 from dynamap_async.events import Event
 from dynamap_async.models import Model
 from dynamap_async.planning import UnknownItem
@@ -422,7 +422,7 @@ class ListedChanges:
         self._seconds: Final = seconds
         self._waiting: Final[deque[Pending]] = deque()
         self._under_way = 0
-        """How many of them are in the function now."""
+        """How many of them are in the function now, or in what is told of failures."""
         self._is_working = False
         self._since = 0.0
         """When the first of those that wait came."""
@@ -495,7 +495,9 @@ class ListedChanges:
             await self._handler.pause(attempt)
             self._since = -self._seconds  # what is tried again does not wait for others
             return attempt + 1
+        self._under_way = 1
         await self._handler.give_up(given[good].change, failure[1])
+        self._under_way = 0
         self._waiting.popleft()
         self._done(given[good])
         return 1
@@ -615,6 +617,8 @@ class ShardWork:
 
     def _take_in(self, records: Sequence[Mapping[str, Any]]) -> None:
         """Have records handled."""
+        if self._is_given:  # they came in the turn of the loop in which those before them were dropped
+            return
         changes = list(self._run.decoder.changes(list(records), shard_id=self.shard))
         pending: list[Pending] = []
         wanted = iter(changes)
@@ -682,6 +686,9 @@ class ShardWork:
                     return
             except TimeoutError:
                 self._lose()
+            except Exception as error:  # noqa: BLE001 - a store of the user's own may raise anything
+                self._fail(error)
+                return
 
     async def _until_due(self) -> None:
         """Wait until the lease is to be renewed, or the position has moved and is to be stored."""
@@ -743,7 +750,7 @@ class ShardWork:
         try:
             async with asyncio.timeout(self._run.rules.close_seconds):
                 await self._renew(**values)
-        except (DynamapError, TimeoutError) as error:
+        except Exception as error:  # noqa: BLE001 - a store of the user's own may raise anything
             logger.warning("shard %s was not given back (%s); another worker takes it later", self.shard, error)
             return
         if self._is_done and not self._is_lost:

@@ -363,7 +363,7 @@ class Consumer(Generic[M]):
             room=run.room,
             clock=self._clock,
             tell=self._executor.tell,
-            is_new=run.group.is_new(lease.shard),
+            is_new=run.group.is_new(lease),
             on_gap=self._settings.on_gap,
             idle_seconds=self._settings.idle_seconds,
         )

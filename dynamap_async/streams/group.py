@@ -152,7 +152,8 @@ class Group:
         self._graph = ShardGraph()
         self._finished: Final[dict[str, float]] = {}
         """The shards that are done -> when that was, in epoch seconds."""
-        self._new: Final[set[str]] = set()
+        self._new: Final[dict[str, int]] = {}
+        """Shard -> the fence with which this worker has recorded where it begins."""
         self._latest_looked = 0.0
         self._is_asking = False
 
@@ -199,20 +200,21 @@ class Group:
         values = {shard.id: self._beginning(graph, shard.id) for shard in described.shards}
         names = names_of_records(self.name, self._requests.table, stream, values)
         stored = await self._checkpoints.find_all(list(names.values()))
-        if self._start.kind == "latest":
-            self._new.update(graph.leaves())
-        await gather_all(
+        begins = [
+            shard for shard, name in names.items() if (reset if name in stored else self._start.kind != "oldest")
+        ]
+        records: list[ShardRecord | None] = await gather_all(
             [
-                self._checkpoints.take(name, before, owner=None, seconds=self._seconds, values=values[shard])
-                for shard, name in names.items()
-                if (before := stored.get(name)) is not None or self._start.kind != "oldest"
-                if before is None or reset
+                self._checkpoints.take(
+                    names[each], stored.get(names[each]), owner=None, seconds=self._seconds, values=values[each]
+                )
+                for each in begins
             ]
         )
+        self._new.update((each, one.fence) for each, one in zip(begins, records, strict=True) if one is not None)
         place = GroupPlace(stream).of(graph, self._clock())
         taken = await self._take(found, place)
         if taken is None:  # another worker was faster, so its beginning is the group's
-            self._new.clear()
             return await self._existing()
         return taken
 
@@ -399,12 +401,10 @@ class Group:
             return Position()
         return Position("time", at=float(known))
 
-    def is_new(self, shard: str) -> bool:
-        """Return, the first time, whether this worker has just recorded that a shard begins with what comes now.
+    def is_new(self, lease: ShardLease) -> bool:
+        """Return whether nobody has had a shard since this worker recorded where it begins: "latest" is now, then.
 
         Args:
-            shard: its id.
+            lease: the shard.
         """
-        is_new = shard in self._new
-        self._new.discard(shard)
-        return is_new
+        return self._new.get(lease.shard) == lease.record.fence - 1

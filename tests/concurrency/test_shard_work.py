@@ -8,11 +8,13 @@ from dynamap_async.streams.checkpoints import MemoryCheckpoints
 from dynamap_async.streams.group import Group, ShardLease
 from dynamap_async.streams.positions import Position
 from dynamap_async.streams.reading import ShardPage
-from dynamap_async.streams.requests import StreamRequests
+from dynamap_async.streams.requests import StreamDescription, StreamRequests
 from dynamap_async.streams.room import Room
+from dynamap_async.streams.shards import StreamShard
 from dynamap_async.streams.work import KeyedChanges, ListedChanges, Rules, ShardWork, WorkCounts, WorkerRun
 
 SHARD = "shardId-1"
+OLDEST = Position()
 
 
 class Reading(Model, table="readings", settings=TableSettings(stream="new-and-old")):
@@ -27,6 +29,16 @@ def page(*numbers, ended=False):
     return ShardPage(records, 0, ended)
 
 
+class Stream(StreamRequests):
+    """A stream of one shard."""
+
+    async def latest(self):
+        return "arn"
+
+    async def describe(self, arn):
+        return StreamDescription(arn, "readings", "", True, "", None, (StreamShard(SHARD),))
+
+
 class Pages:
     """A reader whose pages come when the test says so."""
 
@@ -39,6 +51,11 @@ class Pages:
 
     async def close(self):
         """Hold nothing."""
+
+
+def group_of(owner, checkpoints, start=OLDEST):
+    requests = Stream(None, "readings")
+    return Group("g", requests, checkpoints, owner=owner, seconds=10.0, start=start, clock=lambda: 0.0)
 
 
 class Works:
@@ -61,15 +78,7 @@ class Works:
             handover_seconds=30.0,
             close_seconds=10.0,
         )
-        group = Group(
-            "g",
-            StreamRequests(None, "readings"),
-            self.checkpoints,
-            owner="me",
-            seconds=10.0,
-            start=Position(),
-            clock=lambda: 0.0,
-        )
+        group = group_of("me", self.checkpoints)
         run = WorkerRun(
             rules=rules,
             checkpoints=self.checkpoints,
@@ -83,7 +92,7 @@ class Works:
             counts=WorkCounts(),
         )
         record = await self.checkpoints.take(SHARD, None, owner="me", seconds=10.0)
-        self.work = ShardWork(run, ShardLease(SHARD, record), self.pages, Position(), self._function, self._make_queue)
+        self.work = ShardWork(run, ShardLease(SHARD, record), self.pages, OLDEST, self._function, self._make_queue)
         return asyncio.create_task(self.work.run())
 
     async def position(self):
@@ -146,3 +155,22 @@ async def test_an_error_of_a_store_of_ones_own_ends_the_work_at_the_shard():
     task = await works.start()
     await asyncio.wait((task,), timeout=60)
     assert isinstance(task.exception(), ZeroDivisionError)
+
+
+async def test_latest_is_the_time_that_is_stored_once_another_worker_had_the_shard_since():
+    checkpoints = MemoryCheckpoints()
+    one, other = (group_of(owner, checkpoints, Position("latest")) for owner in ("one", "other"))
+    await one.begin()
+    await other.begin()
+    [taken] = await other.look()
+    await checkpoints.renew(taken.record, values={"owner": None})
+    [again] = await one.look()
+    assert not one.is_new(again)
+    assert one.position(again) == Position("latest", at=0.0)
+
+
+async def test_latest_is_now_for_who_recorded_it_and_takes_it_first():
+    group = group_of("one", MemoryCheckpoints(), Position("latest"))
+    await group.begin()
+    [taken] = await group.look()
+    assert group.is_new(taken)

@@ -23,7 +23,7 @@ from dynamap_async.streams.changes import ChangeDecoder, ItemChange
 from dynamap_async.streams.checkpoints import Checkpoints
 from dynamap_async.streams.group import Group, ShardLease
 from dynamap_async.streams.positions import Position
-from dynamap_async.streams.reading import OnGap, ShardReader
+from dynamap_async.streams.reading import OnGap, ShardReader, check_reading
 from dynamap_async.streams.requests import StreamRequests
 from dynamap_async.streams.room import Room
 from dynamap_async.streams.work import (
@@ -115,7 +115,8 @@ class ConsumerSettings:
             raise OperationError(
                 f"group={self.group!r}: give a name without '#', the same for all workers of the group"
             )
-        for name in ("lease_seconds", "handover_seconds", "idle_seconds"):
+        check_reading(self.on_gap, self.idle_seconds)
+        for name in ("lease_seconds", "handover_seconds"):
             if not getattr(self, name) > 0:
                 raise OperationError(f"{name}={getattr(self, name)!r}: give a number of seconds above 0")
         if self.attempts < 1:

@@ -31,7 +31,7 @@ from dynamap_async.native.json_text import read_json, write_json
 from dynamap_async.streams.changes import ChangeDecoder, ItemChange, M_co
 from dynamap_async.streams.discovery import DISCOVERY_SECONDS, Discovery
 from dynamap_async.streams.positions import Position
-from dynamap_async.streams.reading import RETENTION_SECONDS, OnGap, ShardPage, ShardReader
+from dynamap_async.streams.reading import RETENTION_SECONDS, OnGap, ShardPage, ShardReader, check_reading
 from dynamap_async.streams.requests import StreamRequests, table_of_stream
 from dynamap_async.streams.room import Room
 from dynamap_async.streams.shards import ShardGraph, StreamShard
@@ -174,11 +174,7 @@ class ItemChanges(EnteredByAsyncWith, IteratedByAsyncFor, Generic[M_co]):
             OperationError: an argument cannot be.
         """
         self._begin: Final = _checked(start)
-        given: object = on_gap
-        if given not in ("raise", "oldest"):
-            raise OperationError(f"on_gap={on_gap!r}: write 'raise' or 'oldest'")
-        if not 0.25 <= idle_seconds <= 300:
-            raise OperationError(f"idle_seconds={idle_seconds!r}: give seconds from 0.25 to 300")
+        check_reading(on_gap, idle_seconds)
         if decoder.definition.periods is not None and stream is None:
             name = decoder.definition.model.__name__
             raise OperationError(f"{name} has a table for each period, each with a stream of its own; write stream=ARN")
@@ -318,6 +314,8 @@ class ItemChanges(EnteredByAsyncWith, IteratedByAsyncFor, Generic[M_co]):
     async def _find(self) -> None:
         """Find the stream, and where to begin with each of its shards."""
         begin = self._begin
+        if isinstance(begin, Checkpoint):
+            self._check_stream_of(begin)
         arn = begin.arn if isinstance(begin, Checkpoint) else self._given_stream or await self._requests.latest()
         if arn is None:
             model = self._decoder.definition.model.__name__
@@ -348,6 +346,15 @@ class ItemChanges(EnteredByAsyncWith, IteratedByAsyncFor, Generic[M_co]):
             await gather_all([feed.reader.open() for feed in feeds])
         for feed in feeds:
             self._read(feed)
+
+    def _check_stream_of(self, begin: Checkpoint) -> None:
+        """Refuse a checkpoint of another table, whose items would be taken for those of these models."""
+        table, other = (each.rpartition("/")[2] for each in (self._requests.table, table_of_stream(begin.arn)))
+        if other != table or self._given_stream not in (None, begin.arn):
+            raise OperationError(
+                f"the checkpoint is of the stream {begin.arn}, and what is followed is "
+                f"{self._given_stream or f'the table {table!r}'}; give the checkpoint to whoever follows its stream"
+            )
 
     async def _lost_stream(self, begin: Checkpoint) -> None:
         """Begin with the table's latest stream, as that of a checkpoint is not kept any more."""
@@ -457,10 +464,10 @@ class ItemChanges(EnteredByAsyncWith, IteratedByAsyncFor, Generic[M_co]):
         self._open_readable()
         if for_stream and self._is_over(searching) and self._given_stream is None:
             with contextlib.suppress(ResourceNotFoundError):  # the table is gone; its stream is kept for a day
-                latest = await self._requests.latest()
+                following = await self._requests.after(discovery.arn)
                 # Another look may have found it meanwhile.
-                if latest not in (None, discovery.arn) and self._discovery is discovery and self._is_over(searching):
-                    await self._change_to(str(latest))
+                if following is not None and self._discovery is discovery and self._is_over(searching):
+                    await self._change_to(following)
         self._wake()
 
     def _is_over(self, searching: int) -> bool:

@@ -200,9 +200,7 @@ class Group:
         values = {shard.id: self._beginning(graph, shard.id) for shard in described.shards}
         names = names_of_records(self.name, self._requests.table, stream, values)
         stored = await self._checkpoints.find_all(list(names.values()))
-        begins = [
-            shard for shard, name in names.items() if (reset if name in stored else self._start.kind != "oldest")
-        ]
+        begins = [shard for shard, name in names.items() if (reset if name in stored else self._start.kind != "oldest")]
         records: list[ShardRecord | None] = await gather_all(
             [
                 self._checkpoints.take(
@@ -368,17 +366,14 @@ class Group:
         if self.unfinished() or now - self._latest_looked < STREAM_SECONDS:
             return
         self._latest_looked = now
-        latest = await self._requests.latest()
-        if latest in (None, self.stream):
+        stream = await self._requests.after(self.stream)
+        if stream is None:
             return
         described = await self._described(self.stream)
         if described is not None:
             self._graph.add(described.shards)
             if described.enabled or self.unfinished():
                 return
-        # There may have been streams between the two. Their ARNs sort by when they were turned on.
-        later = sorted(each.arn for each in await self._requests.streams() if each.arn > self.stream)
-        stream = later[0] if later else str(latest)
         following = await self._described(stream)
         shards = () if following is None else following.shards
         # Their removal is left to who looks next: another worker may still be reading the records of this stream.

@@ -16,11 +16,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from dynamap_async.errors import (
     ChangesLostError,
     ExpiredIteratorError,
+    OperationError,
     RequestRejectedError,
     ResourceNotFoundError,
     ServiceError,
@@ -50,6 +51,22 @@ _TOLD_BEHIND_SECONDS: Final = 18 * 3600.0
 _PATIENCE_SECONDS: Final = 300.0
 """For how long what fails is tried again, beyond what the session's retries do."""
 _LONGEST_PAUSE_SECONDS: Final = 5.0
+
+
+def check_reading(on_gap: object, idle_seconds: float) -> None:
+    """Refuse what nobody can be told who reads shards.
+
+    Args:
+        on_gap: what becomes of a place that is not kept any more.
+        idle_seconds: how long one look at a shard comes after another at most.
+
+    Raises:
+        OperationError: one of them cannot be.
+    """
+    if on_gap not in get_args(OnGap):
+        raise OperationError(f"on_gap={on_gap!r}: write 'raise' or 'oldest'")
+    if not 0.25 <= idle_seconds <= 300:
+        raise OperationError(f"idle_seconds={idle_seconds!r}: give seconds from 0.25 to 300")
 
 
 class ShardPage(NamedTuple):

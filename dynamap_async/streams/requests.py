@@ -82,6 +82,20 @@ class StreamRequests:
         found: str | None = table.get("LatestStreamArn")
         return found
 
+    async def after(self, arn: str) -> str | None:
+        """Return the ARN of the stream of the table that follows one; None where that is the latest.
+
+        Between it and the latest there may have been others, which are to be read as well.
+
+        Args:
+            arn: the ARN of the stream.
+        """
+        latest = await self.latest()
+        if latest in (None, arn):
+            return None
+        # ARNs of one table sort by when its streams were turned on.
+        return min((each.arn for each in await self.streams() if each.arn > arn), default=latest)
+
     async def streams(self, *, all_tables: bool = False) -> list[StreamName]:
         """Return the streams of the table, those among them that were turned off in the last 24 hours.
 

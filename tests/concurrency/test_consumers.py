@@ -474,6 +474,8 @@ async def test_a_table_without_a_stream_is_an_error_that_says_so(engine):
         ({"attempts": 0}, "a number from 1 on"),
         ({"on_failure": "skip"}, "write 'stop', or give"),
         ({"lease_seconds": 0}, "a number of seconds above 0"),
+        ({"on_gap": "newest"}, "write 'raise' or 'oldest'"),
+        ({"idle_seconds": float("inf")}, "give seconds from 0.25 to 300"),
     ],
 )
 async def test_an_option_that_cannot_be_is_refused(engine, options, message):

@@ -322,6 +322,42 @@ async def test_another_stream_of_the_table_begins_when_the_old_one_was_read_to_i
 
 
 @virtually
+async def test_streams_that_came_and_went_between_the_first_and_the_latest_are_read_as_well():
+    async with engine_of() as engine, engine.session() as session:
+        found = []
+
+        async def follow():
+            async with session.changes(Event) as changes:
+                async for change in changes:
+                    found.append(change.new.number)
+                    if change.new.number == 0:
+                        await again.wait()
+
+        again = asyncio.Event()
+        following = asyncio.create_task(follow())
+        for number in range(4):
+            await session.put(Event(id="a", number=number))
+            await ask(engine, "UpdateTable", TableName="events", StreamSpecification={"StreamEnabled": False})
+            specification = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+            await ask(engine, "UpdateTable", TableName="events", StreamSpecification=specification)
+            await asyncio.sleep(5)
+        again.set()
+        await asyncio.sleep(300)
+        following.cancel()
+        assert found == list(range(4))
+
+
+@virtually
+async def test_a_checkpoint_of_another_stream_is_refused():
+    async with engine_of(Event, Order) as engine, engine.session() as session:
+        async with session.changes(Order) as changes:
+            checkpoint = changes.checkpoint()
+        with pytest.raises(OperationError, match=r"the checkpoint is of the stream \S+/shop/stream/\S+, and what is"):
+            await session.changes(Event, start=checkpoint).__aenter__()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@virtually
 async def test_a_position_that_is_trimmed_away_is_an_error_or_passed_over_where_that_is_said():
     async with engine_of(lifetime=3600.0) as engine:
         events = []

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.generate.field_types import GuessedType, NestedClasses, guess_type
-from dynamap_async.generate.item_kinds import FoundKind, FoundKinds, find_kinds, text_of
+from dynamap_async.generate.item_kinds import STRONG, FoundKind, FoundKinds, find_kinds, text_of
 from dynamap_async.generate.key_patterns import (
     FieldTexts,
     KeyPattern,
@@ -25,7 +25,8 @@ from dynamap_async.generate.source import source_of
 from dynamap_async.generate.sparse_keys import with_condition
 from dynamap_async.generate.table_design import FieldDesign, ModelDesign, TableDesign
 from dynamap_async.models.sharing.key_shapes import AttributeShape, KeyShapes, overlap_of
-from dynamap_async.models.templates import ANY_TEXT, shape_of
+from dynamap_async.models.templates import ANY_TEXT, Places, PlainNumber, TemplatePart, shape_of
+from dynamap_async.models.templates.key_texts import FreeText, Piece
 from dynamap_async.schema import KeySchema, TableSchema
 from dynamap_async.wire import WireItem
 
@@ -53,10 +54,13 @@ class Design(TableDesign):
 
 def design_of(sample: Sample) -> Design:
     """Return the design of a table."""
-    design = _designed(sample, find_kinds(sample))
-    if design.by_keys and not _are_told_apart(design):
-        return _designed(sample, find_kinds(sample, by_keys=False))
-    return design
+    for by_middles in (True, False):
+        found = find_kinds(sample, by_middles=by_middles)
+        design = _designed(sample, found)
+        told = _told_apart(design, found) if found.by_keys else design
+        if told is not None:
+            return told
+    return _designed(sample, find_kinds(sample, by_keys=False))
 
 
 def _designed(sample: Sample, found: FoundKinds) -> Design:
@@ -80,20 +84,75 @@ def _designed(sample: Sample, found: FoundKinds) -> Design:
     )
 
 
-def _are_told_apart(design: TableDesign) -> bool:
-    """Return whether no two models of a table can have the same key."""
-    shapes = [_key_shapes(model, design.schema.keys) for model in design.models]
-    return all(overlap_of(one, other) is None for one, other in combinations(shapes, 2))
+def _told_apart(design: Design, found: FoundKinds) -> Design | None:
+    """Return the design with texts that lack a separator, where only this tells keys apart; None where nothing does."""
+    keys, models = design.schema.keys, [*design.models]
+    for one, two in combinations(range(len(models)), 2):
+        if _have_keys_of_their_own(models[one], models[two], keys):
+            continue
+        told = [
+            (number, limited)
+            for number, other in ((one, two), (two, one))
+            for limited in _limited(models[number], found.kinds[number].items, keys)
+            if _have_keys_of_their_own(limited, models[other], keys)
+        ]
+        if not told:
+            return None
+        number, fewest = min(told, key=lambda each: sum(bool(field.lacks) for field in each[1].fields))
+        models[number] = fewest
+    return replace(design, models=tuple(models))
+
+
+def _have_keys_of_their_own(one: ModelDesign, other: ModelDesign, keys: KeySchema) -> bool:
+    return overlap_of(_key_shapes(one, keys), _key_shapes(other, keys)) is None
+
+
+def _limited(model: ModelDesign, items: Sequence[WireItem], keys: KeySchema) -> Iterator[ModelDesign]:
+    """Yield a model with ever more texts of a key, from its end, that may not have a separator: none sampled has it."""
+    for key in reversed(keys.names):
+        field = model.field_of(key)
+        if field is None or field.pattern is None:
+            continue
+        template, lacks = template_of(field.pattern), {each.name: each.lacks for each in model.fields}
+        parsed = [template.parse(text_of(item, key) or "") for item in items]
+        for separator in STRONG:
+            limited = model
+            for part in reversed(field.pattern.fields):
+                is_free = (part.type, part.form) == ("str", "") and lacks[part.field] in ("", separator)
+                if is_free and not any(separator in each[part.field] for each in parsed):
+                    limited = _with_limit(limited, part.field, separator)
+                    yield limited
+
+
+def _with_limit(model: ModelDesign, name: str, separator: str) -> ModelDesign:
+    doubt = f"no sampled text has {separator} in it: that tells these keys from others of the table"
+    fields = (
+        replace(each, lacks=separator, checks=(*each.checks, doubt)) if each.name == name else each
+        for each in model.fields
+    )
+    return replace(model, fields=tuple(fields))
 
 
 def _key_shapes(model: ModelDesign, keys: KeySchema) -> KeyShapes:
+    lacks = {field.name: field.lacks for field in model.fields}
+
+    def limited(part: TemplatePart, piece: Places | PlainNumber | FreeText) -> Piece:
+        return replace(piece, lacks=lacks[part.name]) if isinstance(piece, FreeText) else piece
+
     shapes: list[AttributeShape] = []
     for key in keys.attributes:
         field = model.field_of(key.name)
         if key.type != "S" or field is None:
             continue
         template = None if field.pattern is None else template_of(field.pattern)
-        shapes.append(AttributeShape(key.name, ANY_TEXT if template is None else shape_of(template), template))
+        shapes.append(
+            AttributeShape(
+                key.name,
+                ANY_TEXT if template is None else shape_of(template, limited=limited),
+                template,
+                limited=limited,
+            )
+        )
     return KeyShapes(tuple(shapes), frozenset())
 
 
@@ -272,6 +331,7 @@ def _key_texts(
         partitions=tuple(str(item[keys[0]]) for item in items),
         word=kind.words.get(attribute, ""),
         end=kind.ends.get(attribute, ""),
+        middles=kind.middles.get(attribute, ()),
         kind=kind.name,
         candidates=tuple(candidates),
         may_add=len(items) == len(kind.items),

@@ -21,7 +21,7 @@ class ExistingField:
     role: str
     """``PartitionKey``, ``SortKey``, ``TimeToLive``, ``Attr``, or what else its annotation is called."""
     type: str
-    """Its type as the annotation has it, in the form of ``ast.unparse``."""
+    """Its type as the annotation has it, in the form of ``ast.unparse``, without what ``Annotated`` adds to it."""
     pattern: str | None = None
     """That of its template; None without one, empty where the text does not say it."""
 
@@ -265,6 +265,10 @@ class _Reader:
         inner = node.slice
         if role == "Annotated" and isinstance(inner, ast.Tuple):
             return self._annotation(inner.elts[0])
+        if isinstance(inner, ast.Subscript) and isinstance(inner.slice, ast.Tuple):
+            # What Annotated adds limits the values of the type.
+            is_annotated = self._full_name(inner.value).rpartition(".")[2] == "Annotated"
+            inner = inner.slice.elts[0] if is_annotated else inner
         text = self._text(inner) if isinstance(inner, ast.Constant) else None
         return role, ast.unparse(inner) if text is None else text
 

@@ -1,7 +1,8 @@
 """Kinds: which items of a table are of one model, and what tells them.
 
 A marker attribute tells them if its value predicts which attributes an item has; else the constant words that one key
-begins with do; else the words that both keys begin and end with. Where nothing does, the table is that of one model.
+begins with do; else the words that both keys begin and end with, or have between their values. Where nothing does, the
+table is that of one model.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import zip_longest
 from typing import Final, TypeVar
 
 from dynamap_async.dataclass import dataclass
@@ -52,6 +54,9 @@ _BEGUN: Final = re.compile(
 )
 """What a text may begin with that is no value, with its separator; or one of ``VERSIONS`` before a number."""
 _ENDED: Final = re.compile(r"(?<=.)[#|][A-Za-z$][A-Za-z$_.-]{0,39}$")
+_BETWEEN: Final = re.compile(r"(?<=.)[#|][A-Za-z$][A-Za-z$_.-]{0,39}[#|](?=.)")
+_MOST_BETWEEN: Final = 3
+"""So many words are looked for between the values of a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,8 @@ class FoundKind:
     """Key attribute -> the constant that its texts begin with, its separator included."""
     ends: Mapping[str, str] = field(default_factory=dict[str, str])
     """Key attribute -> the constant that its texts end with, its separator included."""
+    middles: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """Key attribute -> the constants that stand between the values of its texts, with the separators around them."""
     checks: tuple[str, ...] = ()
     """Doubts, each a sentence."""
 
@@ -86,18 +93,19 @@ class FoundKinds:
     """Doubts about the table."""
 
 
-def find_kinds(sample: Sample, *, by_keys: bool = True) -> FoundKinds:
+def find_kinds(sample: Sample, *, by_keys: bool = True, by_middles: bool = True) -> FoundKinds:
     """Return the kinds of items in a table.
 
     Args:
         by_keys: whether the words of both keys may tell kinds, where no attribute tells all of them alone.
+        by_middles: whether those of them that stand between two values may.
     """
     items, guards = _without_guards(sample)
     skipped = (f"items that only guard unique values of another tool are left out ({guards:,})",) if guards else ()
     marker = _marker(items, sample.schema.keys)
     if marker is not None:
         return _marked(sample, items, marker, skipped)
-    return _by_words(sample, items, skipped, by_keys=by_keys)
+    return _by_words(sample, items, skipped, by_keys=by_keys, by_middles=by_middles)
 
 
 def is_unmarked(item: WireItem, marker: str) -> bool:
@@ -204,7 +212,9 @@ def _marked(sample: Sample, items: Sequence[WireItem], marker: str, checks: tupl
     return FoundKinds(kinds=_ordered(kinds), discriminator=marker, checks=checks)
 
 
-def _by_words(sample: Sample, items: Sequence[WireItem], checks: tuple[str, ...], *, by_keys: bool) -> FoundKinds:
+def _by_words(
+    sample: Sample, items: Sequence[WireItem], checks: tuple[str, ...], *, by_keys: bool, by_middles: bool
+) -> FoundKinds:
     keys = sample.schema.keys
     # The sort key first: in a single-table design it tells the kinds within a partition.
     names = [*reversed(keys.names), *_text_keys(sample)]
@@ -212,7 +222,7 @@ def _by_words(sample: Sample, items: Sequence[WireItem], checks: tuple[str, ...]
     told = [name for name in words if items and all(words[name])]
     best = max(told, key=lambda name: len(_separate(words[name])), default=None)
     count = 1 if best is None else len(_separate(words[best]))
-    together = _by_both_keys(sample, items, words, checks) if by_keys else None
+    together = _by_both_keys(sample, items, words, checks, by_middles=by_middles) if by_keys else None
     if together is not None and len(together.kinds) > count:
         return together
     if best is None or count < 2:
@@ -243,27 +253,47 @@ def _by_words(sample: Sample, items: Sequence[WireItem], checks: tuple[str, ...]
 
 
 def _by_both_keys(
-    sample: Sample, items: Sequence[WireItem], words: Mapping[str, Sequence[str]], checks: tuple[str, ...]
+    sample: Sample,
+    items: Sequence[WireItem],
+    words: Mapping[str, Sequence[str]],
+    checks: tuple[str, ...],
+    *,
+    by_middles: bool,
 ) -> FoundKinds | None:
-    """Return the kinds by the words that all keys begin and end with; None where some items have no such word."""
+    """Return the kinds by the words of all keys, where each item has one; else None."""
     keys = sample.schema.keys.names
-    frames = [*zip(*(each for name in keys for each in (words[name], _ends(items, name, words[name]))), strict=True)]
-    for place in (*range(1, 2 * len(keys), 2), *range(0, 2 * len(keys), 2)):  # the ends before the beginnings
-        frames = _without_values(items, frames, place, {*keys})
+    parts = [
+        (name, place, each)
+        for name in keys
+        for place, each in (
+            ("begin", words[name]),
+            *(("middle", each) for each in (_middles(items, name, words[name]) if by_middles else ())),
+            ("end", _ends(items, name, words[name])),
+        )
+    ]
+    frames = [*zip(*(each for _, _, each in parts), strict=True)]
+    for looked_at in ("end", "middle", "begin"):
+        for number, (_, place, _) in enumerate(parts):
+            if place == looked_at:
+                frames = _without_values(items, frames, number, {*keys})
     groups = _grouped(range(len(items)), frames)
     if not all(map(any, groups)) or len(groups) > _MOST_KINDS:
         return None
     kinds: list[FoundKind] = []
     for frame, numbers in groups.items():
         group = [items[number] for number in numbers]
-        begun = {name: word for name, word in zip(keys, frame[::2], strict=True) if word}
+        begun, middles, ends = (
+            [(name, word) for (name, place, _), word in zip(parts, frame, strict=True) if word and place == wanted]
+            for wanted in ("begin", "middle", "end")
+        )
         kinds.append(
             FoundKind(
                 name=" ".join(filter(None, dict.fromkeys(frame))),
                 kind=None,
                 items=tuple(group),
-                words=_own_words(group, sample) | begun,
-                ends={name: word for name, word in zip(keys, frame[1::2], strict=True) if word},
+                words=_own_words(group, sample) | dict(begun),
+                middles={key: tuple(word for name, word in middles if name == key) for key, _ in middles},
+                ends=dict(ends),
             )
         )
     return FoundKinds(kinds=_ordered(kinds), by_keys=True, checks=checks)
@@ -271,12 +301,27 @@ def _by_both_keys(
 
 def _ends(items: Sequence[WireItem], name: str, begun: Sequence[str]) -> list[str]:
     """Return the word that an attribute ends with in each item, behind a value; empty where it ends with a value."""
-    ends = [_end(text_of(item, name) or "", word) for item, word in zip(items, begun, strict=True)]
-    words = {*ends} - {""}
-    # Names of people are words too; a design has few words, and each stands in several items.
-    if len(words) > _FEW or sum(map(bool, ends)) < 2 * len(words) or _is_value(items, [word[1:] for word in ends]):
+    return _of_design(items, [_end(text_of(item, name) or "", word) for item, word in zip(items, begun, strict=True)])
+
+
+def _middles(items: Sequence[WireItem], name: str, begun: Sequence[str]) -> list[list[str]]:
+    """Return the words that stand between two values of an attribute: for each place that of each item, or empty."""
+    found = [
+        _BETWEEN.findall((text_of(item, name) or "").removeprefix(word))[:_MOST_BETWEEN] if word else []
+        for item, word in zip(items, begun, strict=True)
+    ]
+    return [_of_design(items, each) for each in zip_longest(*found, fillvalue="")]
+
+
+def _of_design(items: Sequence[WireItem], words: Sequence[str]) -> list[str]:
+    """Return the words of keys that stand behind a value; empty where they are values themselves.
+
+    Names of people are words too; a design has few words, and each stands in several items.
+    """
+    known = {*words} - {""}
+    if len(known) > _FEW or sum(map(bool, words)) < 2 * len(known) or _is_value(items, [w.strip("#|") for w in words]):
         return [""] * len(items)
-    return ends
+    return [*words]
 
 
 def _without_values(

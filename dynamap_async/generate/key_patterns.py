@@ -158,6 +158,8 @@ class KeyTexts:
     """The constant that all begin with; empty for none."""
     end: str = ""
     """The constant that all end with; empty for none."""
+    middles: tuple[str, ...] = ()
+    """The constants that stand between values in all, in order."""
     kind: str
     """The name of the kind."""
     candidates: tuple[FieldTexts, ...]
@@ -216,24 +218,28 @@ def template_of(pattern: KeyPattern) -> KeyTemplate:
 
 def _splits(key: KeyTexts) -> Iterator[list[list[str]]]:
     rests = [text.removeprefix(key.word).removesuffix(key.end) for text in key.texts]
-    present = [each for each in SEPARATORS if all(each in rest for rest in rests)]
+    middles = [*map(re.escape, key.middles)]
+    values = [re.sub("|".join(middles), "", rest) for rest in rests] if middles else rests
+    present = [each for each in SEPARATORS if all(each in value for value in values)]
     strong = {each for each in present if each in STRONG}
     for count in range(min(len(present), _MOST_SEPARATORS), -1, -1):
         for chosen in combinations(present, count):
             # "#" and "|" are always separators; the others may also be part of a value.
             if not strong <= {*chosen}:
                 continue
-            pieces = [re.split(f"([{re.escape(''.join(chosen))}]+)", rest) if chosen else [rest] for rest in rests]
+            constants = "|".join([*middles, *([f"[{re.escape(''.join(chosen))}]+"] if chosen else [])])
+            pieces = [re.split(f"({constants})", rest) if constants else [rest] for rest in rests]
             separators = {tuple(each[1::2]) for each in pieces}
             if len(separators) == 1 and len(pieces[0]) <= 2 * _MOST_PIECES:
                 yield pieces
     if all(text.startswith("$") for text in key.texts) and (labelled := _labelled(rests)) is not None:
         yield labelled
-    counts = {sum(rest.count(each) for each in strong) for rest in rests}
+    counts = {sum(value.count(each) for each in strong) for value in values}
     if strong and len(counts) > 1:  # values of the last piece hold separators: split at the first one only
-        pattern = f"([{re.escape(''.join(strong))}])"
-        pieces = [re.split(pattern, rest, maxsplit=1) for rest in rests]
-        if len({each[1] for each in pieces}) == 1:
+        first = re.escape("".join(strong))
+        pattern = f"({'|'.join([*middles, f'[{first}]'])})"
+        pieces = [re.split(pattern, rest, maxsplit=1 + len(middles)) for rest in rests]
+        if len({tuple(each[1::2]) for each in pieces}) == 1:
             yield pieces
 
 
@@ -256,6 +262,7 @@ def _classified(key: KeyTexts, split: Sequence[Sequence[str]]) -> KeyPattern | N
     for place, pieces in enumerate(zip(*split, strict=True)):
         if place % 2:
             parts.append(PatternPart(constant=pieces[0]))
+            before = pieces[0] if pieces[0] in key.middles else before
             continue
         if not any(pieces):
             continue  # nothing follows the word
@@ -435,7 +442,7 @@ def _own_form(pieces: Sequence[str]) -> tuple[str, str]:
     widths = {len(piece) for piece in pieces}
     digits = all(piece.isascii() and piece.isdecimal() for piece in pieces)
     # Padded to one width, as numbers are that have to sort.
-    if digits and len(widths) == 1 and any(piece.startswith("0") for piece in pieces):
+    if digits and len(widths) == 1 and any(piece.startswith("0") and piece != "0" for piece in pieces):
         return f"0{widths.pop()}d", "int"
     return "", "str"
 

@@ -15,6 +15,7 @@ from dynamap_async.generate.field_types import NestedDesign
 from dynamap_async.generate.names import PUBLIC, constant_name, field_name
 from dynamap_async.generate.source import (
     HOMES,
+    OTHER_HOMES,
     field_lines,
     form_texts,
     model_lines,
@@ -246,7 +247,7 @@ class _Merging:
 
     def _imports(self, text: str) -> list[str]:
         """Return the imports that a text needs, renamed where the module uses their names for something else."""
-        homes = (*HOMES, ("typing_extensions", ("NotRequired", "TypedDict")), ("dynamap_async", PUBLIC))
+        homes = (*HOMES, ("dynamap_async", PUBLIC), *OTHER_HOMES)
         used = _names_in(text)
         lines: list[str] = []
         for module, names in homes:

@@ -28,7 +28,10 @@ PUBLIC: Final = (
 )
 """The names of this library that a generated module may import, in the order of its import."""
 _TAKEN: Final = frozenset(
-    {*PUBLIC, "Any", "Decimal", "False", "Literal", "None", "NotRequired", "True", "TypedDict", "UTC", "UUID"}
+    {
+        *(*PUBLIC, "Annotated", "Any", "Decimal", "False", "Field", "Literal", "None", "NotRequired", "True"),
+        *("TypedDict", "UTC", "UUID"),
+    }
 )
 """Names that a generated module has already, so that no class of it may have them."""
 

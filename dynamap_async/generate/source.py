@@ -30,10 +30,12 @@ _FORMS: Final = {
 HOMES: Final = (
     ("datetime", ("UTC", "date", "datetime")),
     ("decimal", ("Decimal",)),
-    ("typing", ("Any", "Literal")),
+    ("typing", ("Annotated", "Any", "Literal")),
     ("uuid", ("UUID",)),
 )
 """Module of the standard library -> what a generated module may import from it."""
+OTHER_HOMES: Final = (("pydantic", ("Field",)), ("typing_extensions", ("NotRequired", "TypedDict")))
+"""Other modules -> what a generated module may import from them, besides this library."""
 
 
 def source_of(design: TableDesign, *, values: bool, enums: bool) -> str:
@@ -71,18 +73,19 @@ def _head(design: TableDesign) -> str:
 def _imports(body: str) -> str:
     # Names of the syntax tree, not of the text: comments and docstrings name things too.
     used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
-    standard = [
-        f"from {module} import {', '.join(name for name in names if name in used)}"
-        for module, names in HOMES
-        if used.intersection(names)
-    ]
-    other = [name for name in ("NotRequired", "TypedDict") if name in used]
+    standard, other = (
+        [
+            f"from {module} import {', '.join(name for name in names if name in used)}"
+            for module, names in homes
+            if used.intersection(names)
+        ]
+        for homes in (HOMES, OTHER_HOMES)
+    )
     ours = [name for name in PUBLIC if name in used]
     line = f"from dynamap_async import {', '.join(ours)}"
     if len(line) > _WIDTH:
         line = "from dynamap_async import (\n" + "".join(f"    {name},\n" for name in ours) + ")"
-    third = ([f"from typing_extensions import {', '.join(other)}"] if other else []) + [line]
-    return "\n\n".join("\n".join(group) for group in (standard, third) if group)
+    return "\n\n".join("\n".join(group) for group in (standard, [line, *other]) if group)
 
 
 def form_texts(design: TableDesign) -> Iterator[str]:
@@ -291,6 +294,8 @@ def field_lines(field: FieldDesign, *, values: bool, enums: bool, named: Sequenc
         yield comment(f"check: no pattern explains these texts; digits as 9, letters as a: {', '.join(field.shapes)}")
     shown = ", ".join(map(literal, guessed.values)) if _may_show(field) else ""
     kind = f"Literal[{shown}]" if shown and enums else guessed.text
+    if field.lacks and kind == "str":
+        kind = f'Annotated[str, Field(pattern="^[^{field.lacks}]*$")]'
     if shown and values and not enums:
         yield comment(f"sampled: {shown}")
     is_set = kind.startswith("set[")

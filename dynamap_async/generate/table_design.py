@@ -22,6 +22,8 @@ class FieldDesign:
     """Its type, and what is said of its values."""
     optional: bool = False
     """Whether items may lack it."""
+    lacks: str = ""
+    """A separator that its texts may not have, so that its keys are not those of another model; empty for none."""
     pattern: KeyPattern | None = None
     """How it is computed, if it is."""
     checks: tuple[str, ...] = ()

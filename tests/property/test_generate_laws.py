@@ -176,9 +176,9 @@ def assert_only_declares(text):
             assert {ast.unparse(call) for call in calls} <= CALLED
 
 
-HOMES = {"datetime", "decimal", "typing", "uuid", "dynamap_async", "typing_extensions"}
+HOMES = {"datetime", "decimal", "typing", "uuid", "dynamap_async", "pydantic", "typing_extensions"}
 CALLED = {
-    *("GlobalIndex", "Prefix", "StoredForm", "Table", "TypedDict", "attr", "include", "template"),
+    *("Field", "GlobalIndex", "Prefix", "StoredForm", "Table", "TypedDict", "attr", "include", "template"),
     *("at.astimezone(UTC).replace", "at.astimezone", "at.astimezone(UTC).replace(tzinfo=None).isoformat"),
 }
 

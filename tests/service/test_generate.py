@@ -3,10 +3,12 @@
 import random
 import sys
 from types import ModuleType
+from typing import Annotated
 from uuid import uuid4
 
 import pytest
 import pytest_asyncio
+from pydantic import Field
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, SortKey, Table, TimeToLive, attr, template
 from dynamap_async.errors import OperationError, ResourceNotFoundError
@@ -114,6 +116,54 @@ async def test_a_put_by_a_generated_model_adds_no_item_to_an_index_that_leaves_s
         found = await session.scan(Held).index(HELD.index("gsi1"))
         assert sorted({item.status for item in found}) == ["held", "open"]
         assert len(found) == 60 + 20
+
+
+SALES = Table("sales-to-infer", partition_key="pk", sort_key="sk", discriminator=None)
+OrderId = Annotated[str, Field(pattern="^[0-9a-z]*$")]
+
+
+class Sale(Model, table=SALES):
+    customer: Attr[str] = attr(stored=False)
+    number: Attr[OrderId] = attr(stored=False)
+    total: Attr[int]
+    pk: PartitionKey[str] = template("CUSTOMER#{customer}")
+    sk: SortKey[str] = template("ORDER#{number}")
+
+
+class SaleLine(Model, table=SALES):
+    customer: Attr[str] = attr(stored=False)
+    number: Attr[str] = attr(stored=False)
+    line: Attr[str] = attr(stored=False)
+    product: Attr[str]
+    pk: PartitionKey[str] = template("CUSTOMER#{customer}")
+    sk: SortKey[str] = template("ORDER#{number}#ITEM#{line}")
+
+
+async def test_generated_models_of_orders_and_their_lines_answer_queries_about_each_and_both(engine, monkeypatch):
+    prefix = f"t{uuid4().hex[:12]}-"
+    async with engine.session(table_prefix=prefix) as session:
+        await session.tables.create(SALES)
+        await session.put_many([Sale(customer=f"c{n % 5}", number=f"o{n}", total=n) for n in range(20)])
+        await session.put_many(
+            [
+                SaleLine(customer=f"c{n % 5}", number=f"o{n}", line=f"k{k}", product="p")
+                for n in range(20)
+                for k in (1, 2)
+            ]
+        )
+        module = ModuleType("generated_from_sales")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        exec((await infer(session, SALES.name)).source().replace(prefix, ""), module.__dict__)
+        order, line = (module.__dict__[name] for name in ("CustomerOrder", "CustomerOrderItem"))
+        orders = await session.query(order).where(order.customer == "c1")
+        assert [(each.order, each.total) for each in orders] == [("o1", 1), ("o11", 11), ("o16", 16), ("o6", 6)]
+        lines = await session.query(line).where(line.customer == "c1", line.order == "o1")
+        assert [(each.order, each.item) for each in lines] == [("o1", "k1"), ("o1", "k2")]
+        both = await session.query(order, line).where(order.customer == "c1")
+        assert [type(each).__name__ for each in both] == ["CustomerOrder", "CustomerOrderItem", "CustomerOrderItem"] * 4
+        before = await session.scan(Sale), await session.scan(SaleLine)
+        await session.put_many([*await session.scan(order), *await session.scan(line)])
+        assert (await session.scan(Sale), await session.scan(SaleLine)) == before
 
 
 async def test_sample_ends_with_its_items(shop):

@@ -288,6 +288,49 @@ PUBLISHED = {
             )
         },
     ),
+    "orders-with-lines": PublishedDesign(  # a line's key goes on where that of its order ends
+        {
+            "Customer": Entity(
+                {"PK": "CUSTOMER#{customer}", "SK": "CUSTOMER#{customer}"},
+                {"customer": "id-", "name": "title", "joined": "date"},
+            ),
+            "Address": Entity(
+                {"PK": "CUSTOMER#{customer}", "SK": "CUSTOMER#{customer}#ADDRESS#{label}"},
+                {"customer": "group-", "label": "city-", "street": "title", "country": "city"},
+            ),
+            "Order": Entity(
+                {"PK": "CUSTOMER#{customer}", "SK": "ORDER#{orderId}"},
+                {"customer": "group-", "orderId": "id", "status": "status", "total": "price"},
+            ),
+            "Line": Entity(
+                {"PK": "CUSTOMER#{customer}", "SK": "ORDER#{orderId}#ITEM#{number}"},
+                {"customer": "group-", "orderId": "id", "number": "number", "sku": "name", "quantity": "number"},
+            ),
+        },
+    ),
+    "projects-in-levels": PublishedDesign(  # three levels of one hierarchy in one key
+        {
+            "Project": Entity(
+                {"PK": "ORG#{org}", "SK": "PROJECT#{project}"},
+                {"org": "group-", "project": "name-", "title": "title", "budget": "price"},
+            ),
+            "Task": Entity(
+                {"PK": "ORG#{org}", "SK": "PROJECT#{project}#TASK#{task}"},
+                {"org": "group-", "project": "name-", "task": "id-", "due": "date", "state": "status"},
+            ),
+            "Comment": Entity(
+                {"PK": "ORG#{org}", "SK": "PROJECT#{project}#TASK#{task}#COMMENT#{comment}"},
+                {
+                    "org": "group-",
+                    "project": "name-",
+                    "task": "group-",
+                    "comment": "id-",
+                    "author": "name",
+                    "body": "title",
+                },
+            ),
+        },
+    ),
     "cart": PublishedDesign(  # a name of a key that says what is in it
         {
             "Line": Entity(

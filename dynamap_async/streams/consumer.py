@@ -161,6 +161,7 @@ class Consumer(Generic[M]):
         self._counts: Final = WorkCounts()
         self._works: Final[dict[str, ShardWork]] = {}
         self._is_running = False
+        self._is_stopping = False
         self._has_warned = settings.allow_loops
 
     def __repr__(self) -> str:
@@ -253,7 +254,7 @@ class Consumer(Generic[M]):
     async def _run(self, function: Callable[[Any], Awaitable[object]], make_queue: MakeQueue, concurrency: int) -> None:
         if self._is_running:
             raise SessionStateError("this consumer runs already; make another one with session.consumer(...)")
-        self._is_running = True
+        self._is_running, self._is_stopping = True, False
         account = Account(self._executor.ledger, f"consumer {self._settings.group}")
         self._executor.ledger.begin_scope(Limits())
         try:
@@ -323,23 +324,26 @@ class Consumer(Generic[M]):
                     pause = run.rules.lease_seconds / _LOOKS
                     with anyio.move_on_after(min(pause, ASKING_SECONDS) if run.group.is_asking else pause):
                         await changed.wait()
-            except asyncio.CancelledError:
-                await self._stop(changed)
-                raise
             except Exception as error:  # noqa: BLE001 - it is raised below
                 failures.append(error)
-                tasks.cancel_scope.cancel()
+            finally:
+                await self._stop(changed)
         if failures:
             raise failures[0]
 
     async def _stop(self, changed: asyncio.Event) -> None:
         """Let what is in the function end, and give all shards back, in the time that closing may take."""
+        self._is_stopping = True
         for work in self._works.values():
             work.stop()
-        with anyio.CancelScope(shield=True), anyio.move_on_after(self._close_seconds):
-            while self._works:
-                changed.clear()
-                await changed.wait()
+        try:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(self._close_seconds):
+                while self._works:
+                    changed.clear()
+                    await changed.wait()
+        finally:
+            for work in self._works.values():
+                work.cancel()
 
     async def _look(self, group: Group) -> list[ShardLease]:
         """Look at the group's records once; what fails for a moment is left to the next time."""
@@ -369,6 +373,8 @@ class Consumer(Generic[M]):
             idle_seconds=self._settings.idle_seconds,
         )
         work = self._works[lease.shard] = ShardWork(run, lease, reader, position, function, make_queue)
+        if self._is_stopping:  # it was taken in the turn of the loop in which the others were stopped
+            work.stop()
         try:
             await work.run()
         finally:

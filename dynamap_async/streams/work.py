@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 import anyio
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import ChangeFailedError, ServiceError, TransportError
+from dynamap_async.errors import ChangeFailedError, OperationError, ServiceError, TransportError
 from dynamap_async.events import Event
 from dynamap_async.models import Model
 from dynamap_async.planning import UnknownItem
@@ -185,7 +185,7 @@ class Handler:
         """
         tell = self._run.tell
         if tell is None:
-            return await self._function(given)
+            return await self._called(given)
         loop = asyncio.get_running_loop()
         number, began = self._run.counts.next_call(), loop.time()
         tell(
@@ -202,13 +202,26 @@ class Handler:
         )
         failure: type[BaseException] | None = None
         try:
-            return await self._function(given)
+            return await self._called(given)
         except BaseException as error:
             failure = type(error)
             raise
         finally:
             now = loop.time()
             tell(HandlerEnded(at=now, call_id=number, duration_seconds=now - began, error=failure))
+
+    async def _called(self, given: Any) -> Any:
+        try:
+            return await self._function(given)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # As the end of this task it would end the work at the shard, which would begin again without a pause.
+            raise OperationError(
+                "the function raised CancelledError, and nobody cancelled it: something that it awaits was cancelled; "
+                "have it raise an error of its own there"
+            ) from error
 
     async def pause(self, attempt: int) -> None:
         """Wait before the next attempt.
@@ -546,6 +559,8 @@ class ShardWork:
         self._handled: Final = Handled(position)
         self._queue: Final = make_queue(Handler(run, lease.shard, function), run, self._done, self._call_more)
         self._tasks: Final = anyio.create_task_group()
+        # Scopes around the run do not cancel what is in the function: ``stop`` lets it end, and ``cancel`` does not.
+        self._tasks.cancel_scope.shield = True
         self._feeding: Final = anyio.CancelScope()
         self._finishing: Final = anyio.CancelScope()
         self._idle: Final = asyncio.Event()
@@ -723,6 +738,10 @@ class ShardWork:
     def stop(self) -> None:
         """Give the shard back as to a worker that asks for it, but in the time that closing may take."""
         self._hand_over(self._run.rules.close_seconds / 2)
+
+    def cancel(self) -> None:
+        """End at once, and give the shard back."""
+        self._tasks.cancel_scope.cancel()
 
     def _hand_over(self, seconds: float) -> None:
         """Stop reading, drop what is not begun, and end when the rest is done, or after so many seconds."""

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
+import anyio
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, TableSettings
@@ -460,6 +461,69 @@ async def test_a_table_without_a_stream_is_an_error_that_says_so(engine):
         await session.tables.create(Plain)
         with pytest.raises(OperationError, match="the table plain has no stream; declare it with"):
             await session.consumer(Plain, group="g").run(print)
+
+
+async def test_a_scope_that_ends_a_run_lets_what_is_in_the_function_end(engine):
+    log, begun = Log(), asyncio.Event()
+    slow = log.of("one", pause=2)
+
+    async def handle(change):
+        begun.set()
+        await slow(change)
+
+    async with engine.session() as session:
+        await session.tables.create(Reading)
+        await write(session, 1, 0, 3)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(session.consumer(Reading, group="search").run, handle)
+            await begun.wait()
+            tasks.cancel_scope.cancel()
+        assert log.values == {"s0": [0]}
+        async with running(engine, log.of("two")):
+            await log.until(3)
+            await asyncio.sleep(60)
+    assert log.values == {"s0": [0, 1, 2]}
+
+
+@pytest.mark.parametrize("cancels", [1, 2])
+async def test_a_cancelled_run_ends_though_its_function_never_does(engine, cancels):
+    begun = asyncio.Event()
+
+    async def handle(change):
+        begun.set()
+        await asyncio.Event().wait()
+
+    async with engine.session() as session:
+        await session.tables.create(Reading)
+        await write(session, 1, 0, 1)
+        before = asyncio.all_tasks()
+        task = asyncio.create_task(session.consumer(Reading, group="search").run(handle))
+        await begun.wait()
+        for _ in range(cancels):
+            task.cancel()
+            await asyncio.wait((task,), timeout=0.1)
+        async with asyncio.timeout(60):
+            await asyncio.wait((task,))
+        assert asyncio.all_tasks() <= before
+
+
+async def test_a_function_that_awaits_what_was_cancelled_has_failed(engine):
+    calls = 0
+    cancelled = asyncio.get_running_loop().create_future()
+    cancelled.cancel()
+
+    async def handle(change):
+        nonlocal calls
+        calls += 1
+        await cancelled
+
+    async with engine.session() as session:
+        await session.tables.create(Reading)
+        await write(session, 1, 0, 1)
+        async with asyncio.timeout(600):
+            with pytest.raises(ChangeFailedError, match="failed 3 times"):
+                await session.consumer(Reading, group="search", attempts=3).run(handle)
+    assert calls == 3
 
 
 # What a consumer is told

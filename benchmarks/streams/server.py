@@ -50,5 +50,5 @@ def main() -> None:
             writing.cancel()
 
         asyncio.run(run())
-        for each in engine.stream_calls():
+        for each in engine.stream_calls:
             print(each.operation, each.shard_id, each.calls, each.refused, each.most_per_second, each.most_readers)

@@ -77,12 +77,20 @@ class Throttle:
         capacity: by which rules.
         clock: what the time is, in seconds.
         arn: the name of a table -> its ARN.
+        elapsed: a time -> how many seconds after the first request that is.
     """
 
-    def __init__(self, capacity: Capacity, clock: Callable[[], float], arn: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        capacity: Capacity,
+        clock: Callable[[], float],
+        arn: Callable[[str], str],
+        elapsed: Callable[[float], float],
+    ) -> None:
         self._capacity = capacity
         self._clock = clock
         self._arn = arn
+        self._elapsed = elapsed
         self.refusals: deque[Refusal] = deque(maxlen=_REMEMBERED)
         """The last ones."""
         self.hear: Hear | None = None
@@ -248,5 +256,5 @@ class Throttle:
         return Rate(units, beyond, warm.get(f"{kind}UnitsPerSecond", _WARM[kind] if on_demand else 0))
 
     def _refused(self, supply: Supply, why: str, units: float, now: float) -> Reason:
-        self.refusals.append(Refusal(now, supply.table, supply.index, why, units))
+        self.refusals.append(Refusal(self._elapsed(now), supply.table, supply.index, why, units))
         return {"reason": why, "resource": supply.arn}

@@ -118,6 +118,8 @@ class SimulatedDynamoDB(Service):
             request = wire.read(body)
             shape.admit(request)
             with self.turn:
+                if self.began is None:
+                    self.began = self.clock()
                 if self.states.takes_time:
                     self.states.catch_up()
                     self.states.refuse_writes(operation, request, self.arn)

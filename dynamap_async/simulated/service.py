@@ -65,8 +65,10 @@ class Service:
         self.store: Store = Store()
         self.clock = clock
         self.region = region
+        self.began: float | None = None
+        """When the first request came, of those whose time counts."""
         self._seed = seed
-        self.states: States = States(self.store, clock, self.random)
+        self.states: States = States(self.store, clock, self.random, self.elapsed)
         sharding = None if shards is None else Sharding(shards, self.random("streams"), clock)
         self.streams: Streams = Streams(clock, region, self.arn, sharding, self.store.journal.note)
         self.tokens: dict[str, tuple[float, str, Any]] = {}
@@ -76,7 +78,7 @@ class Service:
         if capacity is not None:
             from dynamap_async.simulated.capacity import Throttle  # few engines have one
 
-            self.throttle = Throttle(capacity, clock, self.arn)
+            self.throttle = Throttle(capacity, clock, self.arn, self.elapsed)
         self.turn: threading.Lock = threading.Lock()
         """Held by whoever works on the tables."""
         self.buckets = buckets
@@ -88,8 +90,12 @@ class Service:
 
     def take_time(self, draw: Draw, seed: int) -> None:
         """Let changes that are begun from now on take their time, as long as is drawn by another seed."""
-        self._seed = seed
+        self._seed, self.began = seed, None
         self.states.slow_down(draw)
+
+    def elapsed(self, now: float) -> float:
+        """Return how many seconds after the first request a time is."""
+        return round(now - (now if self.began is None else self.began), 6)
 
     def random(self, purpose: str) -> Random:
         """Return what draws for one purpose: the same in each process, whatever else is drawn.

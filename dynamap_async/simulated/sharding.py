@@ -252,12 +252,12 @@ class Sharding:
             raise Refused("LimitExceededException", f"Rate exceeded{where}")
 
     @property
-    def calls(self) -> list[StreamCalls]:
+    def calls(self) -> tuple[StreamCalls, ...]:
         """How often each operation was asked for, and of each shard where it names one."""
-        return [
+        return tuple(
             StreamCalls(operation, shard, each.calls, each.refused, each.most_per_second, each.most_readers)
             for (operation, shard), each in self._counters.items()
-        ]
+        )
 
     def new_reader(self) -> int:
         """Return a number for whoever begins to read."""

@@ -63,16 +63,23 @@ class States:
         store: the tables.
         clock: what the time is, in seconds since the epoch.
         random: makes what draws for a purpose.
+        elapsed: a time -> how many seconds after the first request that is.
     """
 
-    def __init__(self, store: Store, clock: Callable[[], float], random: Callable[[str], Random]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], float],
+        random: Callable[[str], Random],
+        elapsed: Callable[[float], float],
+    ) -> None:
         self._store = store
         self._clock = clock
         self._random = random
+        self._elapsed = elapsed
         self._draw: Draw | None = None
         self.takes_time: bool = False
         """Whether changes take time; if not, they are over when they have begun."""
-        self._began: float | None = None
         self._now = 0.0
         self._due: list[tuple[float, int, Table, Callable[[], None]]] = []
         self._numbers = count()
@@ -90,8 +97,6 @@ class States:
     def catch_up(self) -> None:
         """Let happen what is due by now."""
         now = self._clock()
-        if self._began is None:
-            self._began = self._now = now
         self._catch_up(now)
         self._now = max(now, self._now)
 
@@ -163,7 +168,7 @@ class States:
             return
         before, after = (None if each is None else each.replace("ALLOCATING", "CREATING") for each in (before, after))
         index = None if what is None or what is table else what.name
-        at = round(self._now - (self._began or 0.0), 6)
+        at = self._elapsed(self._now)
         self.log.append(Transition(at=at, table=table.name, index=index, before=before, after=after, region=region))
 
     def hide(self, table: Table, before: dict[str, Any] | None) -> None:

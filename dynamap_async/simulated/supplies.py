@@ -70,7 +70,7 @@ class Refusal:
     """Units that a table or an index did not have."""
 
     at: float
-    """When, in seconds since the epoch."""
+    """When, in seconds since the first request."""
     table: str
     """Its name."""
     index: str | None

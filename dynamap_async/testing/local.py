@@ -220,12 +220,38 @@ class LocalEngine(Engine):
 
     @property
     def log(self) -> tuple[Transition, ...]:
-        """All changes of a state up to the last request, each with its time, in the order in which they happened.
+        """All changes of a state up to the last request, in the order in which they happened.
+
+        Empty without ``durations=``.
 
         Raises:
             ConfigurationError: the engine is not running.
         """
-        return tuple(self._running_service.states.log)
+        service = self._running_service
+        with service.turn:  # others may change tables
+            return tuple(service.states.log)
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """What was refused for want of capacity: the last 10,000 times, oldest first. Empty without ``capacity=``.
+
+        Raises:
+            ConfigurationError: the engine is not running.
+        """
+        service = self._running_service
+        with service.turn:  # others may be refused
+            return () if service.throttle is None else tuple(service.throttle.refusals)
+
+    @property
+    def stream_calls(self) -> tuple[StreamCalls, ...]:
+        """How often each operation of streams was asked for, and of each shard. Empty without ``streams=``.
+
+        Raises:
+            ConfigurationError: the engine is not running.
+        """
+        service = self._running_service
+        with service.turn:  # others may be reading
+            return () if service.streams.sharding is None else service.streams.sharding.calls
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -233,7 +259,8 @@ class LocalEngine(Engine):
         return self
 
     def _slow_down(self) -> None:
-        """Let what is begun from now on take its time: the tables of the models are there."""
+        """Let what is begun from now on take its time: the tables of the models are there, and nothing was asked."""
+        self._running_service.began = None
         if self._durations is not None:
             self._take_time(self._durations, clock=None, seed=self._seed)
 
@@ -302,17 +329,6 @@ class LocalEngine(Engine):
             **others,
         }
         return Session(**arguments)
-
-    @property
-    def refusals(self) -> list[Refusal]:
-        """What was refused for want of capacity: the last 10,000 times, oldest first. Empty without ``capacity=``.
-
-        Raises:
-            ConfigurationError: the engine is not running.
-        """
-        service = self._running_service
-        with service.turn:  # others may be refused
-            return [] if service.throttle is None else list(service.throttle.refusals)
 
     def reset(self) -> None:
         """Forget all tables of this engine, with their streams, backups and jobs. Sessions stay usable."""
@@ -390,19 +406,6 @@ class LocalEngine(Engine):
             ConfigurationError: the engine is not running.
         """
         return self._running_service.size()
-
-    def stream_calls(self) -> list[StreamCalls]:
-        """Return how often each operation of streams was asked for, and of each shard.
-
-        Raises:
-            ConfigurationError: the engine is not running, or has no ``streams=``.
-        """
-        service = self._running_service
-        sharding = service.streams.sharding
-        if sharding is None:
-            raise ConfigurationError("the engine counts calls of streams only with LocalEngine(streams=StreamShards())")
-        with service.turn:  # others may be reading
-            return sharding.calls
 
     def forget(self, tables: Collection[str]) -> None:
         """Delete these tables without a request; those that the engine does not have are ignored.

@@ -342,7 +342,7 @@ async def test_the_limits_of_the_service_hold_and_a_shard_has_one_reader():
                 await write(session, 20, value, value + 1)
                 await asyncio.sleep(4)
             await group.until(1000)
-            calls = engine.stream_calls()
+            calls = engine.stream_calls
             await group.stop_all()
     assert group.values == expected(20, 50)
     reads = [each for each in calls if each.operation == "GetRecords"]
@@ -362,9 +362,9 @@ async def test_an_idle_group_asks_each_shard_once_a_second_at_most():
             for name in "ab":
                 await group.start(name)
             await group.until_balanced(4)
-            before = {each.shard_id: each.calls for each in engine.stream_calls() if each.operation == "GetRecords"}
+            before = {each.shard_id: each.calls for each in engine.stream_calls if each.operation == "GetRecords"}
             await asyncio.sleep(100)
-            after = {each.shard_id: each.calls for each in engine.stream_calls() if each.operation == "GetRecords"}
+            after = {each.shard_id: each.calls for each in engine.stream_calls if each.operation == "GetRecords"}
             await group.stop_all()
     assert all(90 <= after[shard] - before[shard] <= 101 for shard in after), (before, after)
 

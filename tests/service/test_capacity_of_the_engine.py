@@ -110,11 +110,19 @@ def test_a_capacity_that_cannot_be_is_refused(wrong, text):
         LocalEngine(capacity=Capacity(**wrong))
 
 
-def test_an_engine_without_a_capacity_has_refused_nothing():
-    with LocalEngine() as engine:
-        assert engine.refusals == []
-    with pytest.raises(ConfigurationError, match="is not running"):
-        _ = engine.refusals
+@pytest.mark.virtual_clock
+async def test_refusals_are_told_in_seconds_since_the_first_request_as_changes_of_a_state_are():
+    durations = Durations(create_table=10, lag=0)
+    with LocalEngine(models=[Thing], capacity=NOTHING_SAVED, durations=durations, clock=FrozenClock()) as engine:
+        await asyncio.sleep(1000)
+        began = engine.clock()
+        async with engine.session(**{**UNPACED, "retry": ONCE}) as session:
+            await session.tables.create(Note)
+            with pytest.raises(ThrottledError):
+                await put_six(session, None)
+        assert [entry.at for entry in engine.log] == [0.0, 10.0]
+        assert [each.at for each in engine.refusals] == pytest.approx([engine.clock() - began])
+        assert engine.refusals[0].at >= 10
 
 
 @pytest.mark.virtual_clock

@@ -104,7 +104,7 @@ async def test_each_change_comes_once_with_its_images_and_facts():
         assert found[1].new == Event(id="a", number=2)
         assert len({change.event_id for change in found}) == 3
         assert {change.at for change in found} == {datetime.fromtimestamp(BEGIN, UTC)}
-        assert {change.shard_id for change in found} < {shard.shard_id for shard in engine.stream_calls()}
+        assert {change.shard_id for change in found} < {shard.shard_id for shard in engine.stream_calls}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -131,7 +131,7 @@ async def test_no_change_is_missed_and_the_order_of_each_item_is_kept_over_split
         assert sorted(change.new.number for change in found) == list(range(300))
         assert all(numbers == sorted(numbers) for numbers in by_key(found).values())
         assert len({change.shard_id for change in found}) > 20
-        assert sum(calls.refused for calls in engine.stream_calls()) == 0
+        assert sum(calls.refused for calls in engine.stream_calls) == 0
 
 
 @virtually
@@ -389,13 +389,13 @@ async def test_the_limits_of_the_service_are_kept_and_idle_shards_are_asked_once
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(30):
                     await anext(changes)
-            before = {calls.shard_id: calls.calls for calls in engine.stream_calls() if calls.operation == "GetRecords"}
+            before = {calls.shard_id: calls.calls for calls in engine.stream_calls if calls.operation == "GetRecords"}
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(100):
                     await anext(changes)
-        after = [calls for calls in engine.stream_calls() if calls.operation == "GetRecords"]
+        after = [calls for calls in engine.stream_calls if calls.operation == "GetRecords"]
         assert all(99 <= calls.calls - before[calls.shard_id] <= 101 for calls in after)
-        assert {calls.refused for calls in engine.stream_calls()} == {0}
+        assert {calls.refused for calls in engine.stream_calls} == {0}
         assert {calls.most_readers for calls in after} == {1}
 
 

@@ -118,3 +118,11 @@ def test_a_setting_that_makes_no_sense_is_refused_with_the_remedy(setting, remed
 def test_a_mode_that_cannot_be_is_refused_with_what_to_write(wrong, text):
     with pytest.raises(ConfigurationError, match=re.escape(text)):
         LocalEngine(**wrong)
+
+
+@pytest.mark.parametrize("what", ["log", "refusals", "stream_calls"])
+def test_what_an_engine_tells_of_a_mode_that_is_off_is_empty(what):
+    with LocalEngine() as engine:
+        assert getattr(engine, what) == ()
+    with pytest.raises(ConfigurationError, match="is not running"):
+        getattr(engine, what)

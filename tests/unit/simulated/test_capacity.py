@@ -513,8 +513,8 @@ def test_refusals_are_kept_with_the_place_that_had_too_few_units(spent):
     spent.put("a", city={"S": "London"}, text={"S": "x" * 1500})
     refusals = [(each.at, each.table, each.index, each.reason, each.units) for each in spent.service.throttle.refusals]
     assert refusals == [
-        (1000.0, "things", None, "TableWriteProvisionedThroughputExceeded", 2.0),
-        (1000.0, "things", "by_city", "IndexWriteProvisionedThroughputExceeded", 1.0),
+        (0.0, "things", None, "TableWriteProvisionedThroughputExceeded", 2.0),
+        (0.0, "things", "by_city", "IndexWriteProvisionedThroughputExceeded", 1.0),
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_type_hints, overload
 
 from pydantic import BaseModel, computed_field
 from pydantic.fields import ComputedFieldInfo, FieldInfo
@@ -67,9 +67,13 @@ class StoredProperty(property):
         return self if found is None else found
 
 
+@overload
+def computed_attr(method: Callable[[Any], T], /) -> _Readable[T]: ...
+@overload
 def computed_attr(
     *, depends: Sequence[str] | None = None, name: str | None = None
-) -> Callable[[Callable[[Any], T]], _Readable[T]]:
+) -> Callable[[Callable[[Any], T]], _Readable[T]]: ...
+def computed_attr(method: Any = None, /, *, depends: Sequence[str] | None = None, name: str | None = None) -> Any:
     """Return a decorator of a method that computes a field which is stored with each item.
 
     The method takes ``self`` alone, and says what it returns. It becomes a property, which is a computed field to
@@ -78,6 +82,7 @@ def computed_attr(
     attribute.
 
     Args:
+        method: the method, where the decorator stands without brackets.
         depends: the fields that the value is made of. An update by key of one of them is refused, for it does not know
             the others; without this, each update by key of a field.
         name: the stored name; by default that of the method.
@@ -103,7 +108,7 @@ def computed_attr(
         proxy.decorator_info.wrapped_property = proxy.wrapped = made
         return proxy
 
-    return decorate
+    return decorate if method is None else decorate(method)
 
 
 @dataclass(frozen=True, slots=True)

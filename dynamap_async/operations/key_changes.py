@@ -81,10 +81,9 @@ def unchanged(definition: Definition[Any], attribute: str, item: Mapping[str, At
     path, stored = definition.path(field.name), item.get(attribute)
     absent = Function("attribute_not_exists", path)
     if stored is None:
-        # The key of an index is never NULL: DynamoDB refuses such an item.
-        null = (
-            _NULL.stored in path.reads_as_none and attribute not in definition.require_table("changed").attribute_types
-        )
+        # Absence may read as MISSING, which NULL never does. A key of an index is never NULL: DynamoDB refuses it.
+        alike = None in path.reads_as_none and _NULL.stored in path.reads_as_none
+        null = alike and attribute not in definition.require_table("changed").attribute_types
         return Or((absent, Comparison("=", path, _NULL))) if null else absent
     same = stored_condition(definition, Comparison("=", path, Value(stored)))
     return Or((absent, same)) if _means(definition, field, stored) else same

@@ -7,7 +7,8 @@ import pytest
 import pytest_asyncio
 from pydantic import BaseModel
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, attr
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, attr, computed_attr
+from dynamap_async.errors import ConditionalCheckFailedError
 
 if not hasattr(pydantic_core, "MISSING"):
     pytest.skip("this Pydantic has no MISSING", allow_module_level=True)
@@ -27,6 +28,16 @@ class User(Model, table="missing-users"):
     home: Attr[Home | MISSING] = attr(default=MISSING)
 
     by_nick = GlobalIndex("by-nick", partition_key="nick")
+
+
+class Described(Model, table="missing-users"):
+    id: PartitionKey[str]
+    nick: Attr[str]
+    age: Attr[int | MISSING | None] = attr(default=MISSING)
+
+    @computed_attr(depends=("nick", "age"))
+    def description(self) -> str:
+        return f"{self.nick} {self.age}"
 
 
 class Stored(Model, table="missing-users"):
@@ -141,6 +152,18 @@ async def test_conditions_tell_missing_from_none(session) -> None:
     assert await ids(User.age.is_in(3, MISSING)) == {"b", "c"}
     assert await ids(User.home["zip"] == MISSING) == {"b", "c"}
     await session.put(User(id="b", nick="x"), where=User.nick == MISSING)
+
+
+@pytest.mark.parametrize(("read", "then"), [(MISSING, None), (None, MISSING)])
+async def test_what_is_computed_is_not_stored_where_another_writer_changed_it(session, read, then) -> None:
+    await session.put(Described(id="a", nick="ada", age=read))
+    user, same = await session.get(Described, "a"), await session.get(Described, "a")
+    await session.update(User, "a").set(User.age, then)
+    user.nick = "bob"
+    with pytest.raises(ConditionalCheckFailedError):
+        await session.save(user)
+    with pytest.raises(ConditionalCheckFailedError):
+        await session.update(same).set(Described.nick, "bob")
 
 
 async def test_the_index_has_those_items_only_that_have_its_key(session) -> None:

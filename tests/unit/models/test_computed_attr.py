@@ -232,12 +232,13 @@ def test_other_updates_by_key_are_not_refused() -> None:
     assert Update(Counted, "a").add(Counted.likes, 1).request(Context()).body["UpdateExpression"] == "ADD #n0 :v0"
 
 
-def test_without_depends_each_update_by_key_is_refused() -> None:
+@pytest.mark.parametrize("bare", [computed_attr, computed_attr()], ids=["alone", "called"])
+def test_without_depends_each_update_by_key_is_refused(bare: Any) -> None:
     class Unsaid(Model, table="unsaid"):
         id: PartitionKey[str]
         likes: Attr[int] = attr(default=0)
 
-        @computed_attr()
+        @bare
         def whole(self) -> str:
             return self.id
 

@@ -24,7 +24,7 @@ from dynamap_async.streams.checkpoints import Checkpoints
 from dynamap_async.streams.group import Group, ShardLease
 from dynamap_async.streams.positions import Position
 from dynamap_async.streams.reading import OnGap, ShardReader, check_reading
-from dynamap_async.streams.requests import StreamRequests
+from dynamap_async.streams.requests import StreamRequests, may_pass
 from dynamap_async.streams.room import Room
 from dynamap_async.streams.work import (
     ChangeList,
@@ -350,7 +350,7 @@ class Consumer(Generic[M]):
         try:
             return await _apart(group.look())
         except (ServiceError, TransportError) as error:
-            if isinstance(error, ServiceError) and not error.retryable:
+            if not may_pass(error):
                 raise
             logger.warning("the leases of group %s could not be looked at: %s", group.name, error)
             return []

@@ -32,7 +32,7 @@ from dynamap_async.streams.changes import ChangeDecoder, ItemChange, M_co
 from dynamap_async.streams.discovery import DISCOVERY_SECONDS, Discovery
 from dynamap_async.streams.positions import Position
 from dynamap_async.streams.reading import RETENTION_SECONDS, OnGap, ShardPage, ShardReader, check_reading
-from dynamap_async.streams.requests import StreamRequests, table_of_stream
+from dynamap_async.streams.requests import StreamRequests, may_pass, table_of_stream
 from dynamap_async.streams.room import Room
 from dynamap_async.streams.shards import ShardGraph, StreamShard
 from dynamap_async.turns import WorkPace, new_task
@@ -438,12 +438,11 @@ class ItemChanges(EnteredByAsyncWith, IteratedByAsyncFor, Generic[M_co]):
             while True:
                 await asyncio.sleep(DISCOVERY_SECONDS)
                 looks += 1
-                with contextlib.suppress(TransportError):
-                    try:
-                        await self._look(for_stream=looks % _STREAM_EVERY == 0)
-                    except ServiceError as error:
-                        if not error.retryable:
-                            raise
+                try:
+                    await self._look(for_stream=looks % _STREAM_EVERY == 0)
+                except (ServiceError, TransportError) as error:
+                    if not may_pass(error):
+                        raise
         except Exception as error:  # noqa: BLE001 - as above
             self._fail(error, lambda: self._spawn(self._keep()))
 
@@ -492,9 +491,10 @@ class ItemChanges(EnteredByAsyncWith, IteratedByAsyncFor, Generic[M_co]):
             page = self._ready[0]
             shard = page.feed.reader.shard_id
             while page.records:
-                record = page.records.popleft()
-                if decoder.concerns(record):
-                    change = decoder.change(record, shard)
+                record = page.records[0]
+                change = decoder.change(record, shard) if decoder.concerns(record) else None
+                page.records.popleft()  # not before: what cannot be decoded is not passed over
+                if change is not None:
                     self._current = change, shard
                     return change
                 self._pass(record, shard)

@@ -134,8 +134,6 @@ class ShardReader:
         self._is_told = False
         self._is_behind = False
         self._closed = False
-        self.position: Position = position
-        """Behind the last record that ``next`` has given out."""
         self.lag_seconds: float = 0.0
         """How old the newest change was when it was fetched; 0 where there was nothing new."""
         self.changes: int = 0
@@ -167,8 +165,6 @@ class ShardReader:
         self._check_open()
         self._task = None
         page = task.result()
-        if page.records:
-            self.position = _behind(page.records[-1])
         if not page.ended:
             self._task = self._start()
         return page
@@ -308,7 +304,6 @@ class ShardReader:
         if self._fetched.kind != "oldest":  # else nothing of it was read yet
             self._tell_lost(await self._oldest())
         self._fetched, self._is_lost = Position("oldest"), False
-        self.position = self._fetched
 
     def _tell_lost(self, oldest: Position | None) -> None:
         """Tell that changes were lost.

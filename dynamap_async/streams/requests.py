@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from dynamap_async.dataclass import dataclass
+from dynamap_async.errors import ServiceError, TransportError
 from dynamap_async.executor import Executor
 from dynamap_async.request import Request
 from dynamap_async.service import STREAMS
@@ -55,6 +56,11 @@ class StreamDescription:
 def table_of_stream(arn: str) -> str:
     """Return the ARN of the table whose stream has this ARN."""
     return arn.partition(_STREAM)[0]
+
+
+def may_pass(error: Exception) -> bool:
+    """Return whether what failed may go well the next time."""
+    return isinstance(error, TransportError) or (isinstance(error, ServiceError) and error.retryable)
 
 
 class StreamRequests:

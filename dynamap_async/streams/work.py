@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 import anyio
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import ChangeFailedError, OperationError, ServiceError, TransportError
+from dynamap_async.errors import ChangeFailedError, OperationError, ResourceNotFoundError, ServiceError, TransportError
 from dynamap_async.events import Event
 from dynamap_async.models import Model
 from dynamap_async.planning import UnknownItem
@@ -29,6 +29,7 @@ from dynamap_async.streams.events import HandlerCalled, HandlerEnded, LeaseLost,
 from dynamap_async.streams.group import Group, ShardLease
 from dynamap_async.streams.positions import Handled, Position
 from dynamap_async.streams.reading import ShardReader
+from dynamap_async.streams.requests import may_pass
 from dynamap_async.streams.room import Room
 from dynamap_async.turns import WorkPace, new_task, next_turn
 
@@ -627,7 +628,12 @@ class ShardWork:
         with self._finishing:
             await self._idle.wait()
         if not self._is_given:
-            await self._run.group.find_children(self.shard)
+            try:
+                await self._run.group.find_children(self.shard)
+            except (ServiceError, TransportError) as error:
+                # Who looks at the whole stream finds them; of one that is gone there are none.
+                if not may_pass(error) and not isinstance(error, ResourceNotFoundError):
+                    raise
             self._is_done = True
 
     def _take_in(self, records: Sequence[Mapping[str, Any]]) -> None:
@@ -695,15 +701,12 @@ class ShardWork:
             try:
                 async with asyncio.timeout_at(self._renewed + self._run.rules.lease_seconds):
                     await self._renew()
-            except (ServiceError, TransportError) as error:
-                if isinstance(error, ServiceError) and not error.retryable:
-                    self._fail(error)
-                    return
             except TimeoutError:
                 self._lose()
             except Exception as error:  # noqa: BLE001 - a store of the user's own may raise anything
-                self._fail(error)
-                return
+                if not may_pass(error):
+                    self._fail(error)
+                    return
 
     async def _until_due(self) -> None:
         """Wait until the lease is to be renewed, or the position has moved and is to be stored."""

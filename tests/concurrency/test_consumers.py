@@ -449,6 +449,22 @@ async def test_a_stream_that_was_turned_off_and_on_is_read_to_its_end_before_the
     assert log.values == {f"s{key}": [*range(5), *range(6, 13)] for key in range(3)}
 
 
+async def test_a_stream_that_is_gone_is_passed_over_where_that_is_said(engine):
+    log = Log()
+    async with engine.session() as session:
+        await session.tables.create(Reading)
+        await write(session, 1, 0, 1)
+        async with running(engine, log.of("one")):
+            await log.until(1)
+        await turn(session, on=False)
+        await asyncio.sleep(30 * 3600)
+        await turn(session, on=True)
+        await write(session, 1, 1, 2)
+        async with running(engine, log.of("one"), on_gap="oldest"):
+            await log.until(2)
+    assert log.values == {"s0": [0, 1]}
+
+
 async def turn(session, *, on):
     specification = {"StreamEnabled": on, **({"StreamViewType": "NEW_AND_OLD_IMAGES"} if on else {})}
     body = {"TableName": "readings", "StreamSpecification": specification}

@@ -3,6 +3,7 @@
 import asyncio
 
 from dynamap_async import Model, PartitionKey, TableSettings
+from dynamap_async.errors import ThrottledError
 from dynamap_async.streams.changes import ChangeDecoder
 from dynamap_async.streams.checkpoints import MemoryCheckpoints
 from dynamap_async.streams.group import Group, ShardLease
@@ -53,20 +54,21 @@ class Pages:
         """Hold nothing."""
 
 
-def group_of(owner, checkpoints, start=OLDEST):
-    requests = Stream(None, "readings")
+def group_of(owner, checkpoints, start=OLDEST, stream=Stream):
+    requests = stream(None, "readings")
     return Group("g", requests, checkpoints, owner=owner, seconds=10.0, start=start, clock=lambda: 0.0)
 
 
 class Works:
     """A worker at one shard, and what is stored of it."""
 
-    def __init__(self, function, *, make_queue=KeyedChanges, on_failure=None, checkpoints=None):
+    def __init__(self, function, *, make_queue=KeyedChanges, on_failure=None, checkpoints=None, stream=None):
         self.checkpoints = checkpoints or MemoryCheckpoints()
         self.pages = Pages()
         self._function = function
         self._make_queue = make_queue
         self._on_failure = on_failure
+        self._stream = stream or Stream
 
     async def start(self):
         rules = Rules(
@@ -78,7 +80,7 @@ class Works:
             handover_seconds=30.0,
             close_seconds=10.0,
         )
-        group = group_of("me", self.checkpoints)
+        group = group_of("me", self.checkpoints, stream=self._stream)
         run = WorkerRun(
             rules=rules,
             checkpoints=self.checkpoints,
@@ -141,6 +143,23 @@ async def test_a_shard_that_is_given_away_while_a_failure_is_told_ends_behind_th
     await task
     assert on_failure.handled == ["1"]
     assert await works.position() == "after 1"
+
+
+class Throttled(Stream):
+    """A stream whose children are not told for a while."""
+
+    async def children(self, arn, shard_id):
+        raise ThrottledError("no", service_code="Code", operation="DescribeStream", table="readings", status=400)
+
+
+async def test_a_shard_is_done_though_its_children_could_not_be_asked_for():
+    handle = Gate()
+    handle.open.set()
+    works = Works(handle, stream=Throttled)
+    task = await works.start()
+    works.pages.give(page(("a", 1), ended=True))
+    await task
+    assert (await works.checkpoints.find_all([SHARD]))[SHARD].state == "done"
 
 
 class Broken(MemoryCheckpoints):

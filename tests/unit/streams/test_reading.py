@@ -129,7 +129,6 @@ async def test_pages_come_in_order_until_there_is_no_next_iterator():
     async with Reading(script) as reading:
         assert await reading.numbers(9) == [[1, 2], [], [3], [4]]
         assert reading.script.asked == [("TRIM_HORIZON",)]
-        assert reading.reader.position == Position("after", 4, NOW)
     assert [type(event) for event in reading.events] == [ShardOpened, ShardEnded]
     assert reading.events[1].changes == 4
 

@@ -145,7 +145,12 @@ class LeaseRecords(Generic[L]):
         return await self._written(self._update(self._kind.key(name), taking).upsert().where(as_found), owner)
 
     async def renew(
-        self, held: LeaseItem, *, position: str | None = None, values: Mapping[str, Any] = MappingProxyType({})
+        self,
+        held: LeaseItem,
+        *,
+        position: str | None = None,
+        values: Mapping[str, Any] = MappingProxyType({}),
+        beats: int = 1,
     ) -> L | None:
         """Renew a lease, and return it; None where somebody else has taken it since.
 
@@ -153,9 +158,10 @@ class LeaseRecords(Generic[L]):
             held: the lease, as it was taken or renewed last.
             position: how far the work has come, to be stored with the renewal; None to leave what is stored.
             values: field -> what else is to be stored with it; None for nothing.
+            beats: what is added to the beat; 0 where another one than its owner writes, which tells nothing of that.
         """
         stored = dict(values) if position is None else {"position": position, **values}
-        renewal = self._update(held.pk, stored).add(LeaseItem.beat, 1)
+        renewal = self._update(held.pk, stored).add(LeaseItem.beat, beats)
         return await self._written(renewal.where(LeaseItem.fence == held.fence), stored.get("owner", held.owner))
 
     async def give_back(self, held: LeaseItem) -> bool:

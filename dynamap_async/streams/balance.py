@@ -7,7 +7,7 @@ asks for a shard then.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 
@@ -39,7 +39,17 @@ def fair_share(shards: int, workers: int) -> int:
     return -(-shards // workers)
 
 
-def next_moves(me: str, claims: Mapping[str, ShardClaim]) -> Moves:
+def free_shards(me: str, claims: Mapping[str, ShardClaim]) -> list[str]:
+    """Return the shards that a worker may take: nobody has them, and nobody else was promised them.
+
+    Args:
+        me: the worker.
+        claims: shard that may be read -> its lease.
+    """
+    return [shard for shard, claim in claims.items() if claim.owner is None and claim.asker in (None, me)]
+
+
+def next_moves(me: str, claims: Mapping[str, ShardClaim], left: Collection[str] = ()) -> Moves:
     """Return what a worker does next.
 
     It takes what nobody has before it asks for anything, and it asks for one shard at a time, from who has most.
@@ -47,19 +57,16 @@ def next_moves(me: str, claims: Mapping[str, ShardClaim]) -> Moves:
     Args:
         me: the worker.
         claims: shard that may be read -> its lease.
+        left: the shards that nobody has had for so long that others would have taken them: it takes them even if they
+            are more than its part, as some of those who seem to be there may be gone.
     """
     # Whoever has asked is a worker too, though it may have no shard yet.
     workers = {me} | {name for claim in claims.values() for name in claim if name is not None}
     counts = Counter(claim.owner for claim in claims.values() if claim.owner is not None)
     wants = fair_share(len(claims), len(workers)) - counts[me]
-    if wants <= 0:
-        return Moves()
-    free = sorted(
-        (shard for shard, claim in claims.items() if claim.owner is None and claim.asker in (None, me)),
-        key=lambda shard: (claims[shard].asker != me, shard),
-    )
-    take = tuple(free[:wants])
-    if take or any(claim.asker == me for claim in claims.values()):
+    free = sorted(free_shards(me, claims), key=lambda shard: (claims[shard].asker != me, shard))
+    take = tuple(shard for at, shard in enumerate(free) if at < wants or shard in left)
+    if take or wants <= 0 or any(claim.asker == me for claim in claims.values()):
         return Moves(take)
     # What is promised already counts as gone, or all who come ask the same one.
     promised = Counter(claim.owner for claim in claims.values() if claim.owner is not None and claim.asker is not None)

@@ -70,14 +70,15 @@ class Checkpoints(Protocol):
         ...
 
     async def renew(
-        self, held: ShardRecord, *, position: str | None = None, values: Mapping[str, Any] = _NOTHING
+        self, held: ShardRecord, *, position: str | None = None, values: Mapping[str, Any] = _NOTHING, beats: int = 1
     ) -> ShardRecord | None:
-        """Add one to the beat of a record, and return it; None if its fence is another one.
+        """Add to the beat of a record, and return it; None if its fence is another one.
 
         Args:
             held: the record as it was returned last.
             position: how far the shard was handled; None to leave what is stored.
             values: field -> what else is to be stored; None for nothing.
+            beats: what is added to the beat; 0 where another one than its owner writes, which tells nothing of that.
         """
         ...
 
@@ -143,20 +144,21 @@ class MemoryCheckpoints:
         return self._store(name, stored or ShardRecord(pk=name), {**taken, **values})
 
     async def renew(
-        self, held: ShardRecord, *, position: str | None = None, values: Mapping[str, Any] = _NOTHING
+        self, held: ShardRecord, *, position: str | None = None, values: Mapping[str, Any] = _NOTHING, beats: int = 1
     ) -> ShardRecord | None:
-        """Add one to the beat of a record, and return it; None if its fence is another one.
+        """Add to the beat of a record, and return it; None if its fence is another one.
 
         Args:
             held: the record as it was returned last.
             position: how far the shard was handled; None to leave what is stored.
             values: field -> what else is to be stored; None for nothing.
+            beats: what is added to the beat; 0 where another one than its owner writes, which tells nothing of that.
         """
         stored = self._records.get(held.pk)
         if stored is None or stored.fence != held.fence:
             return None
         moved = {} if position is None else {"position": position}
-        return self._store(held.pk, stored, {"beat": stored.beat + 1, **moved, **values})
+        return self._store(held.pk, stored, {"beat": stored.beat + beats, **moved, **values})
 
     async def remove(self, name: str) -> None:
         """Remove a record, if there is one.

@@ -21,7 +21,7 @@ from dynamap_async.models import Model
 from dynamap_async.planning import UnknownItem
 from dynamap_async.streams.changes import ChangeDecoder, ItemChange
 from dynamap_async.streams.checkpoints import Checkpoints
-from dynamap_async.streams.group import Group, ShardLease
+from dynamap_async.streams.group import LOOKS, Group, ShardLease
 from dynamap_async.streams.positions import Position
 from dynamap_async.streams.reading import OnGap, ShardReader, check_reading
 from dynamap_async.streams.requests import StreamRequests, may_pass
@@ -45,8 +45,6 @@ R = TypeVar("R")
 
 ASKING_SECONDS: Final = 1.0
 """How often a worker looks at the leases while it waits for a shard that it has asked for."""
-_LOOKS: Final = 3
-"""How often a worker looks at the leases in the time that a holder goes on without."""
 _WRITES: Final = frozenset(
     ("BatchWriteItem", "DeleteItem", "ExecuteStatement", "PutItem", "TransactWriteItems", "UpdateItem")
 )
@@ -321,7 +319,7 @@ class Consumer(Generic[M]):
                         run.group.held[lease.shard] = lease
                         tasks.start_soon(work_at, lease)
                     self._warn_of_loops(account)
-                    pause = run.rules.lease_seconds / _LOOKS
+                    pause = run.rules.lease_seconds / LOOKS
                     with anyio.move_on_after(min(pause, ASKING_SECONDS) if run.group.is_asking else pause):
                         await changed.wait()
             except Exception as error:  # noqa: BLE001 - it is raised below

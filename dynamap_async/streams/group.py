@@ -22,7 +22,7 @@ from dynamap_async.errors import OperationError, ResourceNotFoundError
 from dynamap_async.executor import gather_all
 from dynamap_async.leases import LeaseWatch
 from dynamap_async.leases.records import PATIENCE
-from dynamap_async.streams.balance import ShardClaim, next_moves
+from dynamap_async.streams.balance import ShardClaim, free_shards, next_moves
 from dynamap_async.streams.checkpoints import Checkpoints, ShardRecord
 from dynamap_async.streams.discovery import DISCOVERY_SECONDS, Discovery
 from dynamap_async.streams.positions import Position
@@ -31,6 +31,8 @@ from dynamap_async.streams.shards import ShardGraph, StreamShard
 
 _WATCHED_SECONDS: Final = DISCOVERY_SECONDS / PATIENCE
 """What the record of a group says, so that its ``LeaseWatch`` lets another worker look after that time."""
+LOOKS: Final = 3
+"""How often a worker looks at the leases in the time that a holder goes on without."""
 STREAM_SECONDS: Final = 60.0
 """How often a worker looks whether its table has another stream."""
 DAY_SECONDS: Final = 24 * 3600.0
@@ -148,6 +150,8 @@ class Group:
         self._watch = LeaseWatch()
         """Watches whether somebody looks which shards there are."""
         self._watches: Final[dict[str, LeaseWatch]] = {}
+        self._free: dict[str, float] = {}
+        """The shards that nobody has -> since when this worker has seen that."""
         self._place = GroupPlace("")
         self._graph = ShardGraph()
         self._finished: Final[dict[str, float]] = {}
@@ -279,13 +283,15 @@ class Group:
         """Take shards that nobody has, or ask for one; return those that were taken."""
         readable = [shard for shard in self._graph.readable(self._finished) if shard in leases]
         claims = {shard: self._claim(shard, leases[shard], now) for shard in readable}
-        moves = next_moves(self.owner, claims)
+        self._free = {shard: self._free.get(shard, now) for shard in free_shards(self.owner, claims)}
+        left = {shard for shard, since in self._free.items() if now - since >= self._seconds / LOOKS}
+        moves = next_moves(self.owner, claims, left)
         # One that is stored as this worker's, and is not worked at, was taken by a request whose answer was lost.
         wanted = [shard for shard in moves.take if shard not in self.held]
         wanted += [shard for shard in readable if claims[shard].owner == self.owner and shard not in self.held]
         taken: list[ShardRecord | None] = await gather_all([self._take_shard(each, leases[each]) for each in wanted])
         if moves.ask is not None and (asked := leases[moves.ask]) is not None:
-            await self._checkpoints.renew(asked, values={"asker": self.owner})
+            await self._checkpoints.renew(asked, values={"asker": self.owner}, beats=0)
         self._is_asking = moves.ask is not None or any(claim.asker == self.owner for claim in claims.values())
         return [ShardLease(shard, record) for shard, record in zip(wanted, taken, strict=True) if record is not None]
 

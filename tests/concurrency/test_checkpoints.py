@@ -79,9 +79,11 @@ async def test_the_position_of_a_worker_that_lost_its_shard_is_refused(kept):
 async def test_who_asks_is_stored_beside_the_renewals_of_the_owner(kept):
     async with kept() as checkpoints:
         held = await taken(checkpoints)
-        await checkpoints.renew((await checkpoints.find_all(["a"]))["a"], values={"asker": "two"})
+        asked = await checkpoints.renew((await checkpoints.find_all(["a"]))["a"], values={"asker": "two"}, beats=0)
+        assert asked is not None
+        assert asked.beat == held.beat  # so that it does not look as if the owner were there
         renewed = await checkpoints.renew(held, position="after 7")
-        assert (renewed.owner, renewed.asker, renewed.position, renewed.beat) == ("one", "two", "after 7", 2)
+        assert (renewed.owner, renewed.asker, renewed.position, renewed.beat) == ("one", "two", "after 7", 1)
 
 
 async def test_a_record_that_was_given_back_keeps_its_position_and_its_fence(kept):

@@ -18,6 +18,8 @@ from dynamap_async.testing import FrozenClock, LocalEngine, StreamShards
 from dynamap_async.testing.faults import Faults
 
 NOON = 1_772_366_400.0  # of 1 March 2026, UTC
+LOOK_SECONDS = 10 / 3
+"""How long one look at the leases comes after another at most, where leases last 10 seconds."""
 
 
 class Reading(Model, table="readings", settings=TableSettings(stream="new-and-old")):
@@ -161,14 +163,14 @@ async def test_workers_that_start_together_have_as_many_shards_as_each_other():
 
 
 async def test_no_change_is_handled_twice_while_workers_join_and_leave_by_agreement():
-    with engine_of(shards=6, splits=(40.0, 80.0, 120.0)) as engine:
+    with engine_of(shards=6, splits=(30.0, 60.0, 90.0)) as engine:
         async with engine.session() as session:
             await session.tables.create(Reading)
             group, value = Group(engine, pause=0.3, at_once=True), 0
             await group.start("first")
-            for turn in range(6):
+            for turn in range(20):
                 await group.start(f"w{turn}")
-                for _ in range(12):
+                for _ in range(6):
                     await write(session, 30, value, value + 1)
                     value += 1
                     await asyncio.sleep(1)
@@ -200,6 +202,58 @@ async def test_the_shards_of_a_worker_that_is_gone_are_taken_within_three_lease_
     assert 10 <= taken <= 30
     assert {sensor: sorted(set(values)) for sensor, values in group.values.items()} == expected(40, 3)
     assert all(map(in_order, group.values.values()))
+
+
+async def test_to_ask_a_worker_that_is_gone_for_a_shard_does_not_have_others_wait_longer_for_it(line_over):
+    with engine_of(shards=4) as engine:
+        async with engine.session() as session:
+            await session.tables.create(Reading)
+            group = Group(engine, line=line_over)
+            await group.start("gone")
+            await group.until_balanced(4)
+            group.lines["gone"].whole.clear()
+            began = asyncio.get_running_loop().time()
+            for name in "ab":  # each asks for a shard
+                await group.start(name)
+                await asyncio.sleep(8)
+            await asyncio.sleep(60)
+            takes = [event for event in reversed(group.events) if isinstance(event, LeaseTaken) and event.at > began]
+            taken = {event.shard_id: event.at - began for event in takes}
+            group.lines["gone"].whole.set()
+            await group.stop_all()
+    # Each worker looks for the first time when it begins.
+    assert len(taken) == 4
+    assert max(taken.values()) <= 12 + 2 * LOOK_SECONDS
+
+
+async def test_shards_of_workers_that_are_gone_are_taken_though_others_are_not_known_to_be_gone_yet(line_over):
+    with engine_of(shards=12) as engine:
+        async with engine.session() as session:
+            await session.tables.create(Reading)
+            group = Group(engine, line=line_over)
+            for name in ("left", *"abcde"):
+                await group.start(name)
+            await group.until_balanced(12)
+            await asyncio.sleep(10)
+            loop, died, had = asyncio.get_running_loop(), {}, {}
+            for name in "abcde":
+                had[name] = {each.shard_id for each in group.consumers[name].statistics().shards}
+                group.lines[name].whole.clear()
+                died[name] = loop.time()
+                await asyncio.sleep(4)
+            await asyncio.sleep(60)
+            takes = [event for event in group.events if isinstance(event, LeaseTaken)]
+            waits = [
+                min(each.at for each in takes if each.shard_id == shard and each.at > died[name]) - died[name]
+                for name in had
+                for shard in had[name]
+            ]
+            assert group.shards()["left"] == 12
+            for name in "abcde":
+                group.lines[name].whole.set()
+            await group.stop_all()
+    assert len(waits) >= 10
+    assert max(waits) <= 12 + 3 * LOOK_SECONDS
 
 
 async def test_a_worker_that_cannot_renew_cancels_what_it_handles_before_another_one_has_the_shard(line_over):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamap_async.streams.balance import ShardClaim, fair_share, next_moves
+from dynamap_async.streams.balance import ShardClaim, fair_share, free_shards, next_moves
 from dynamap_async.streams.positions import Handled, Position
 from dynamap_async.streams.shards import ShardGraph, StreamShard
 
@@ -175,7 +175,10 @@ class Group:
         given = [shard for shard, claim in self.claims.items() if claim.owner == me and claim.asker is not None]
         for shard in given:
             self.claims[shard] = ShardClaim(None, self.claims[shard].asker)
-        moves = next_moves(me, self.claims)
+        # Now and then a shard was left by all, as far as this one has seen.
+        left = {shard for shard in free_shards(me, self.claims) if self.chance.random() < 0.2}
+        moves = next_moves(me, self.claims, left)
+        assert left <= set(moves.take)
         for shard in moves.take:
             assert self.claims[shard].owner is None
             self.claims[shard] = ShardClaim(me)

@@ -64,7 +64,7 @@ def read(service: Service, text: bytes) -> None:
         ValueError: it is something else, or damaged. The service may have some of its tables.
     """
     try:
-        document: Any = from_json(text)
+        document: Any = from_json(text, cache_strings="keys")
     except ValueError as error:
         raise ValueError(f"it is no JSON: {error}") from None
     found = cast("dict[str, Any]", document) if isinstance(document, dict) else {}

@@ -26,6 +26,7 @@ from dynamap_async.models import (
     remember,
 )
 from dynamap_async.models.state import state_of
+from dynamap_async.native.json_text import read_json
 from dynamap_async.operations import Put, Save
 from dynamap_async.planning import Context
 
@@ -422,7 +423,7 @@ def _bytes_of(count, *, remembers):
     tracemalloc.start()
     try:
         for page in pages:
-            kept += codec.decode(from_json(page))
+            kept += codec.decode(read_json(page))
             if not remembers:
                 for item in kept[-100:]:
                     forget(item)

@@ -34,7 +34,7 @@ async def consumers(
     yes_in: YesIn = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print which worker of a group has which shard, and how far each shard was handled.
+    """Print how far the workers of a group have handled changes.
 
     $ dynamap consumers search
     """

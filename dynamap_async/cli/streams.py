@@ -163,7 +163,10 @@ def _as_json(change: "ItemChange[Any]") -> str:
 
 @goes_to_tables(only_reads=True)
 async def streams(place: Place, *, show_code: ShowCode = False, as_json: AsJson = False) -> None:
-    """List the streams of the tables, those among them that were turned off in the last 24 hours."""
+    """List the streams that tell the changes of the tables' items.
+
+    Those among them that were turned off can be read for 24 hours more.
+    """
     from dynamap_async.cli.catalog import Catalog, load_catalog
     from dynamap_async.tables.declared import owners_of
 

@@ -153,14 +153,14 @@ def test_a_fault_of_the_program_is_no_answer_to_a_client(error):
 # Wrong programs, missing tables and permissions, stored items that nobody can read, what is made of several parts; and
 # what a repetition would do twice, or nobody does in a handler: hooks that failed after a write, migrations and leases.
 NOT_IN_THE_TABLE = """
-    AccessDeniedError AfterWriteError AmbiguousIndexError BatchError ConfigurationError CredentialsRejectedError
-    DataError DecodeError ExpressionError IndexNotReadyError ItemCollectionSizeLimitExceededError ItemDecodeError
-    ItemKindError ItemUpgradeError ItemValidationError ItemVersionError ItemsNotUpgradedError LeaseLostError
-    LeaseTakenError MigrationFailedError ModelDefinitionError MultipleItemsFoundError NoIndexError OperationError
-    PlanHazardError PlanOutOfDateError RecoveryUnavailableError RequestRejectedError ResourceInUseError
-    ResourceNotFoundError ServiceError SessionStateError TableError TableMismatchError TableProtectedError
-    TableWaitTimeoutError TransactionCanceledError UnassignedFieldError UnknownServiceError UnprojectedAttributeError
-    UsageError
+    AccessDeniedError AfterWriteError AmbiguousIndexError BatchError ChangeFailedError ChangesLostError
+    ConfigurationError CredentialsRejectedError DataError DecodeError ExpiredIteratorError ExpressionError
+    IndexNotReadyError ItemCollectionSizeLimitExceededError ItemDecodeError ItemKindError ItemUpgradeError
+    ItemValidationError ItemVersionError ItemsNotUpgradedError LeaseLostError LeaseTakenError MigrationFailedError
+    ModelDefinitionError MultipleItemsFoundError NoIndexError OperationError PlanHazardError PlanOutOfDateError
+    RecoveryUnavailableError RequestRejectedError ResourceInUseError ResourceNotFoundError ServiceError
+    SessionStateError TableError TableMismatchError TableProtectedError TableWaitTimeoutError TransactionCanceledError
+    TrimmedDataAccessError UnassignedFieldError UnknownServiceError UnprojectedAttributeError UsageError
 """
 
 

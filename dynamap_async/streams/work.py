@@ -34,6 +34,7 @@ from dynamap_async.streams.room import Room
 from dynamap_async.turns import WorkPace, new_task, next_turn
 
 M = TypeVar("M", bound=Model | UnknownItem)
+R = TypeVar("R")
 
 logger = logging.getLogger("dynamap_async")
 
@@ -186,7 +187,7 @@ class Handler:
         """
         tell = self._run.tell
         if tell is None:
-            return await self._called(given)
+            return await _called(self._function(given))
         loop = asyncio.get_running_loop()
         number, began = self._run.counts.next_call(), loop.time()
         tell(
@@ -203,26 +204,13 @@ class Handler:
         )
         failure: type[BaseException] | None = None
         try:
-            return await self._called(given)
+            return await _called(self._function(given))
         except BaseException as error:
             failure = type(error)
             raise
         finally:
             now = loop.time()
             tell(HandlerEnded(at=now, call_id=number, duration_seconds=now - began, error=failure))
-
-    async def _called(self, given: Any) -> Any:
-        try:
-            return await self._function(given)
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            # As the end of this task it would end the work at the shard, which would begin again without a pause.
-            raise OperationError(
-                "the function raised CancelledError, and nobody cancelled it: something that it awaits was cancelled; "
-                "have it raise an error of its own there"
-            ) from error
 
     async def pause(self, attempt: int) -> None:
         """Wait before the next attempt.
@@ -247,11 +235,28 @@ class Handler:
         if self._run.rules.on_failure is None:
             raise ChangeFailedError(
                 f"the change {change.sequence_number} of {change.key} in {self._shard} failed "
-                f"{self._run.rules.attempts} times; mend the function, or give on_failure= a function that keeps such "
-                "changes elsewhere",
+                f"{self._run.rules.attempts} times, the last time with {error!r}; mend the function, or give "
+                "on_failure= a function that keeps such changes elsewhere",
                 change=change,
             ) from error
-        await self._run.rules.on_failure(change, error)
+        await _called(self._run.rules.on_failure(change, error))
+
+
+async def _called(call: Awaitable[R]) -> R:
+    """Await a function of the user's. A cancellation that comes out of it is a failure, unless this task is cancelled.
+
+    As the end of this task it would end the work at the shard, which would begin again without a pause.
+    """
+    try:
+        return await call
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise OperationError(
+            "the function raised CancelledError, and nobody cancelled it: something that it awaits was cancelled; "
+            "have it raise an error of its own there"
+        ) from error
 
 
 class KeyedChanges:

@@ -295,6 +295,22 @@ async def test_a_failure_of_who_is_told_of_failures_stops_the_run(engine):
     assert log.values["s0"] == [0, 1]
 
 
+async def test_who_is_told_of_failures_has_failed_by_awaiting_what_was_cancelled(engine):
+    async def keep(change, error):
+        cancelled = asyncio.get_running_loop().create_future()
+        cancelled.cancel()
+        await cancelled
+
+    error, log, _ = await fails(engine, [2], attempts=1, on_failure=keep)
+    assert isinstance(error, OperationError)
+    assert log.values["s0"] == [0, 1]
+
+
+async def test_the_error_of_a_change_says_what_the_function_raised(engine):
+    error, _, _ = await fails(engine, [2])
+    assert "ValueError('no 2')" in str(error)
+
+
 async def test_statistics_count_what_was_done(engine):
     log, consumer = Log(), None
     async with engine.session() as session:

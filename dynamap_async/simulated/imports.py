@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from dynamap_async.limits import ITEM_SIZE_BYTES
 from dynamap_async.simulated import wire
 from dynamap_async.simulated.buckets import (
     COMPRESSION,
@@ -28,11 +27,11 @@ from dynamap_async.simulated.constraints import Structure, choice, listing, numb
 from dynamap_async.simulated.control import CREATE_TABLE, create_table
 from dynamap_async.simulated.errors import Refused, invalid
 from dynamap_async.simulated.jobs import Failed, Job
-from dynamap_async.simulated.keys import admit_index_keys, position_of_item
+from dynamap_async.simulated.keys import admit_new
 from dynamap_async.simulated.service import ACCOUNT
 from dynamap_async.simulated.shapes import ATTRIBUTES
 from dynamap_async.simulated.store import Table
-from dynamap_async.simulated.values import Item, admit_item
+from dynamap_async.simulated.values import Item
 
 if TYPE_CHECKING:
     from dynamap_async.simulated.buckets import Buckets
@@ -208,12 +207,8 @@ def _csv_items(body: dict[str, Any], table: Table, found: bytes) -> Iterator[Ite
 def _take(table: Table, item: Item) -> bool:
     """Store an item, and return whether it is one for this table."""
     try:
-        size = admit_item(item)
-        position = position_of_item(table, item)
-        admit_index_keys(table, item)
+        position, size = admit_new(table, item)
     except Refused:
-        return False
-    if size > ITEM_SIZE_BYTES:
         return False
     table.replace(position, item, size)
     return True

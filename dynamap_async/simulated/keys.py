@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from dynamap_async.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
+from dynamap_async.limits import ITEM_SIZE_BYTES, PARTITION_KEY_BYTES, SORT_KEY_BYTES
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
 from dynamap_async.simulated.store import Index, Part, Place, Position, Table
-from dynamap_async.simulated.values import Item, Value, admit
+from dynamap_async.simulated.values import Item, Value, admit, admit_item
 from dynamap_async.simulated.vector_index import VectorIndex
 
 AnyIndex = TypeVar("AnyIndex", Index, VectorIndex)
 
+TOO_LARGE = "Item size has exceeded the maximum allowed size"
 _SHORT_BYTES = min(PARTITION_KEY_BYTES, SORT_KEY_BYTES)
 """A key of no more has no part that is too long."""
 _MISMATCH = "The provided key element does not match the schema"
@@ -109,6 +110,20 @@ def admit_index_keys(table: Table, item: Item) -> None:
         _admit_index_key(index, item)
     for vectors in table.vectors.values():
         vectors.admit(item)
+
+
+def admit_new(table: Table, item: Item) -> tuple[Position, int]:
+    """Check an item that is to be stored; return where it stands, and its size.
+
+    Raises:
+        Refused: it is none for this table, or too large.
+    """
+    size = admit_item(item)
+    position = position_of_item(table, item)
+    admit_index_keys(table, item)
+    if size > ITEM_SIZE_BYTES:
+        raise invalid(TOO_LARGE)
+    return position, size
 
 
 def _admit_index_key(index: Index, item: Item) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from dynamap_async.limits import BATCH_STATEMENTS, ITEM_SIZE_BYTES, STATEMENT_LENGTH, TRANSACTION_ACTIONS
+from dynamap_async.limits import BATCH_STATEMENTS, STATEMENT_LENGTH, TRANSACTION_ACTIONS
 from dynamap_async.simulated import meters, wire
 from dynamap_async.simulated.constraints import Structure, anything, flag, listing, number, text
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
@@ -34,13 +34,14 @@ from dynamap_async.simulated.expressions.conditions import (
 )
 from dynamap_async.simulated.expressions.paths import Path, find, overlap_of, projected
 from dynamap_async.simulated.expressions.updates import IfNotExists, Joined, Plain, Source, Sum, Update
-from dynamap_async.simulated.keys import admit_index_keys, position_of_item, position_of_key, readable
+from dynamap_async.simulated.keys import admit_new, position_of_key, readable
 from dynamap_async.simulated.legacy import Literals
 from dynamap_async.simulated.pages import page
+from dynamap_async.simulated.service import denied
 from dynamap_async.simulated.shapes import CONSUMED, ON_FAILURE
 from dynamap_async.simulated.store import Entry, Index, Place, Position, Table, after
 from dynamap_async.simulated.transactions import cancelled, carry_out, read_again, take_together
-from dynamap_async.simulated.values import Item, Value, admit_item
+from dynamap_async.simulated.values import Item, Value
 from dynamap_async.simulated.writes import ItemWrite, refuse_faults
 from dynamap_async.units import Charge, read_half_units
 
@@ -539,16 +540,24 @@ def _key(table: Table, statement: _Statement) -> Item:
     return {part.name: equal[part.name][0] for part in table.parts}
 
 
+def _table(service: Service, statement: _Statement) -> Table:
+    """Return the table of a statement.
+
+    Raises:
+        Refused: there is none, or its ARN is not one of this service: statements reach no other account.
+    """
+    table, name = service.table(statement.table), statement.table
+    if name.startswith("arn:") and name != service.arn(table.name):
+        raise denied(name)
+    return table
+
+
 def _write(service: Service, statement: _Statement, asked: dict[str, Any]) -> ItemWrite:
     """Return the write that an INSERT, an UPDATE or a DELETE says."""
-    table = service.table(statement.table)
+    table = _table(service, statement)
     if statement.item is not None:
         item = statement.item
-        size = admit_item(item)
-        position = position_of_item(table, item)
-        admit_index_keys(table, item)
-        if size > ITEM_SIZE_BYTES:
-            raise invalid("Item size has exceeded the maximum allowed size")
+        position, size = admit_new(table, item)
         key = {part.name: item[part.name] for part in table.parts}
         return ItemWrite(
             table, position, key, Exists((table.hash[0].name,), wanted=False), statement.values, item=item, size=size
@@ -649,7 +658,7 @@ def _selected(
     service: Service, statement: _Statement, asked: dict[str, Any], start: Position | None = None
 ) -> tuple[Done, Position | None]:
     """Return a page of a SELECT, and where it ended if there may be more."""
-    table = service.table(statement.table)
+    table = _table(service, statement)
     place = _place(table, statement)
     consistent = bool(asked.get("ConsistentRead"))
     if isinstance(place, Index) and place.is_global and consistent:
@@ -723,7 +732,7 @@ def batch_execute_statement(service: Service, body: dict[str, Any]) -> dict[str,
         try:
             statement = _parsed(asked)
             if statement.verb == "SELECT":
-                _key(service.table(statement.table), statement)
+                _key(_table(service, statement), statement)
                 (texts, table, charge), _ended = _selected(service, statement, asked)
             else:
                 texts, table, charge = _changed(service, statement, asked)
@@ -798,7 +807,7 @@ def _read_together(service: Service, body: dict[str, Any], statements: list[_Sta
     charges: dict[str, Charge] = {}
     wanted: list[Wanted | None] = []
     for statement in statements:
-        table = service.table(statement.table)
+        table = _table(service, statement)
         position = position_of_key(table, _key(table, statement))
         entry = table.entries.get(position)
         if (

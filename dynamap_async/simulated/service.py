@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -16,13 +17,13 @@ from dynamap_async.simulated.changes import Streams
 from dynamap_async.simulated.errors import Refused, invalid
 from dynamap_async.simulated.expiry import BY_THE_SERVICE, Expiry
 from dynamap_async.simulated.jobs import Jobs
-from dynamap_async.simulated.keys import admit_index_keys, position_of_item
+from dynamap_async.simulated.keys import admit_new
 from dynamap_async.simulated.lag import Lag
 from dynamap_async.simulated.meters import written
 from dynamap_async.simulated.sharding import Sharding, StreamShards
 from dynamap_async.simulated.states import Draw, States, not_found
 from dynamap_async.simulated.store import Change, Snapshot, Store, Table
-from dynamap_async.simulated.values import Item, admit_item
+from dynamap_async.simulated.values import Item
 from dynamap_async.simulated.writes import ItemWrite
 from dynamap_async.units import Charge
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 ACCOUNT: Final = "000000000000"
 REGION: Final = "eu-west-1"
 SEED: Final = 7
+_TABLE_ARN: Final = re.compile(r"arn:[^:]+:dynamodb:[^:]+:[^:]+:table/([^/]+)")
 
 
 class Service:
@@ -138,9 +140,7 @@ class Service:
             try:
                 for given in items:
                     item = _copied(given)  # numbers get their one spelling, in place
-                    size = admit_item(item)
-                    position = position_of_item(table, item)
-                    admit_index_keys(table, item)
+                    position, size = admit_new(table, item)
                     table.replace(position, item, size)
             except Refused as refused:
                 raise ValueError(refused.message) from None
@@ -202,8 +202,11 @@ class Service:
 
         Args:
             name: its name or its ARN.
+
+        Raises:
+            Refused: it is the ARN of something else.
         """
-        return self.store.tables.get(name.rpartition("/")[2] if name.startswith("arn:") else name)
+        return self.store.tables.get(_named_by(name) if name.startswith("arn:") else name)
 
     def table(self, name: str) -> Table:
         """Return a table whose items are read or written.
@@ -328,6 +331,26 @@ def _copied(item: Item) -> Item:
 def _go_back(settings: dict[str, Any], before: dict[str, Any]) -> None:
     settings.clear()
     settings.update(before)
+
+
+def _named_by(arn: str) -> str:
+    """Return the name in the ARN of a table. All regions and accounts share one set of tables.
+
+    Raises:
+        Refused: it is the ARN of something else, such as an index.
+    """
+    found = _TABLE_ARN.fullmatch(arn)
+    if found is None:
+        raise invalid(f"1 validation error detected: Invalid resource type in '{arn}'")
+    return found[1]
+
+
+def denied(arn: str) -> Refused:
+    """Return the refusal of what only the owner of a table may do, or nobody, as there is none."""
+    return Refused(
+        "AccessDeniedException",
+        f"User: arn:aws:iam::{ACCOUNT}:user/local is not authorized to perform this action on resource: {arn}",
+    )
 
 
 def _table_of(arn: str) -> str:

@@ -25,7 +25,7 @@ from dynamap_async.simulated.control import (
 )
 from dynamap_async.simulated.errors import Refused, invalid, invalid_value
 from dynamap_async.simulated.expiry import NEVER
-from dynamap_async.simulated.service import ACCOUNT
+from dynamap_async.simulated.service import denied
 from dynamap_async.simulated.shapes import INDEX_NAME, NAME, TABLE_NAME
 from dynamap_async.simulated.store import Table
 from dynamap_async.simulated.vector_search import VECTOR_INDEX
@@ -191,10 +191,7 @@ def _of_arn(service: Service, arn: str) -> Table:
         raise invalid(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
     table = service.store.tables.get(name)
     if table is None or service.arn(name) != arn:
-        raise Refused(
-            "AccessDeniedException",
-            f"User: arn:aws:iam::{ACCOUNT}:user/local is not authorized to perform this action on resource: {arn}",
-        )
+        raise denied(arn)
     return table
 
 

@@ -16,7 +16,7 @@ from dynamap_async.simulated.expressions.conditions import Condition, read_condi
 from dynamap_async.simulated.expressions.paths import Path
 from dynamap_async.simulated.expressions.reader import Placeholders
 from dynamap_async.simulated.expressions.updates import Update, read_update
-from dynamap_async.simulated.keys import admit_index_keys, key_of, position_of_item, position_of_key
+from dynamap_async.simulated.keys import TOO_LARGE, admit_index_keys, key_of, position_of_item, position_of_key
 from dynamap_async.simulated.store import Position, Table
 from dynamap_async.simulated.values import Item, Value, admit_item
 from dynamap_async.units import write_half_units
@@ -24,7 +24,6 @@ from dynamap_async.units import write_half_units
 Find: TypeAlias = Callable[[str], Table]
 """Return the table of a name, which may be an ARN; raise if there is none."""
 
-_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 _TOO_LARGE_UPDATE = "Item size to update has exceeded the maximum allowed size"
 
 
@@ -143,7 +142,7 @@ def put(body: dict[str, Any], find: Find) -> ItemWrite:
     position = position_of_item(table, item)
     admit_index_keys(table, item)
     if size > ITEM_SIZE_BYTES:
-        raise invalid(_TOO_LARGE)
+        raise invalid(TOO_LARGE)
     return ItemWrite(
         table,
         position,

@@ -187,3 +187,60 @@ def test_whatever_stands_in_a_member_is_answered(service, operation):
     for body in bodies:
         status, answer = service.execute(operation, json.dumps(body).encode())
         assert (status == 200) is ("__type" not in json.loads(answer)), body
+
+
+THINGS = "arn:aws:dynamodb:eu-west-1:000000000000:table/things"
+
+
+@pytest.mark.parametrize("owner", ["eu-west-1:000000000000", "eu-west-1:111122223333", "us-east-1:000000000000"])
+def test_a_table_is_read_by_its_arn_whose_region_and_account_say_nothing(service, owner):
+    put(service, {"pk": {"S": "a"}})
+    body = {"TableName": THINGS.replace("eu-west-1:000000000000", owner), "Key": {"pk": {"S": "a"}}}
+    assert service.execute("GetItem", json.dumps(body).encode()) == (200, b'{"Item":{"pk":{"S":"a"}}}')
+
+
+@pytest.mark.parametrize(
+    "arn",
+    [
+        THINGS.replace("things", "others/index/things"),
+        f"{THINGS}/stream/2026-01-01T00:00:00.000",
+        "arn:aws:s3:eu-west-1:000000000000:table/things",
+        "arn:things",
+        "arn:/things",
+    ],
+)
+@pytest.mark.parametrize(
+    ("operation", "more"), [("GetItem", {"Key": {"pk": {"S": "a"}}}), ("DescribeTable", {}), ("DeleteTable", {})]
+)
+def test_an_arn_of_anything_but_a_table_is_refused(service, operation, more, arn):
+    code, message = refusal(service, operation, TableName=arn, **more)
+    assert (code, message) == ("ValidationException", f"1 validation error detected: Invalid resource type in '{arn}'")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        """SELECT * FROM "{}" WHERE pk = 'a'""",
+        """INSERT INTO "{}" VALUE {{'pk': 'b'}}""",
+        """UPDATE "{}" SET n = 1 WHERE pk = 'a'""",
+        """DELETE FROM "{}" WHERE pk = 'a'""",
+    ],
+)
+def test_a_statement_reaches_a_table_by_its_own_arn_and_none_of_others(service, statement):
+    put(service, {"pk": {"S": "a"}})
+    for theirs in (THINGS.replace("000000000000", "111122223333"), THINGS.replace("eu-west-1", "us-east-1")):
+        code, message = refusal(service, "ExecuteStatement", Statement=statement.format(theirs))
+        assert (code, theirs in message) == ("AccessDeniedException", True)
+        code, message = refusal(
+            service, "ExecuteTransaction", TransactStatements=[{"Statement": statement.format(theirs)}]
+        )
+        assert (code, theirs in message) == ("AccessDeniedException", True)
+    assert service.items("things") == [{"pk": {"S": "a"}}]
+    own = json.dumps({"Statement": statement.format(THINGS)}).encode()
+    assert service.execute("ExecuteStatement", own)[0] == 200
+
+
+def test_an_item_that_is_too_large_is_not_loaded(service):
+    with pytest.raises(ValueError, match="Item size has exceeded the maximum allowed size"):
+        service.load("things", [{"pk": {"S": "a"}, "text": {"S": "x" * 409_600}}])
+    assert service.items("things") == []

@@ -31,6 +31,8 @@ class ShardRecord(LeaseItem, defer_build=True):
     """When that was, in epoch seconds."""
     asker: Attr[str | None] = attr(default=None)
     """The worker that asks the owner for the shard."""
+    looks: Attr[int] = attr(default=0)
+    """Of the record of a group: how often a worker has begun to look which shards there are."""
 
 
 class Checkpoints(Protocol):

@@ -21,7 +21,6 @@ from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import OperationError, ResourceNotFoundError
 from dynamap_async.executor import gather_all
 from dynamap_async.leases import LeaseWatch
-from dynamap_async.leases.records import PATIENCE
 from dynamap_async.streams.balance import ShardClaim, free_shards, next_moves
 from dynamap_async.streams.checkpoints import Checkpoints, ShardRecord
 from dynamap_async.streams.discovery import DISCOVERY_SECONDS, Discovery
@@ -29,8 +28,6 @@ from dynamap_async.streams.positions import Position
 from dynamap_async.streams.requests import StreamDescription, StreamRequests
 from dynamap_async.streams.shards import ShardGraph, StreamShard
 
-_WATCHED_SECONDS: Final = DISCOVERY_SECONDS / PATIENCE
-"""What the record of a group says, so that its ``LeaseWatch`` lets another worker look after that time."""
 LOOKS: Final = 3
 """How often a worker looks at the leases in the time that a holder goes on without."""
 STREAM_SECONDS: Final = 60.0
@@ -147,8 +144,8 @@ class Group:
         self._start: Final = start
         self._clock: Final = clock
         self._key: Final = name_of_group(name, requests.table)
-        self._watch = LeaseWatch()
-        """Watches whether somebody looks which shards there are."""
+        self._looks = -1, 0.0
+        """How often workers have looked which shards there are, and when this one has seen that."""
         self._watches: Final[dict[str, LeaseWatch]] = {}
         self._free: dict[str, float] = {}
         """The shards that nobody has -> since when this worker has seen that."""
@@ -215,7 +212,7 @@ class Group:
         )
         self._new.update((each, one.fence) for each, one in zip(begins, records, strict=True) if one is not None)
         place = GroupPlace(stream).of(graph, self._clock())
-        taken = await self._take(found, place)
+        taken = await self._take(found, position=str(place))
         if taken is None:  # another worker was faster, so its beginning is the group's
             return await self._existing()
         return taken
@@ -237,10 +234,9 @@ class Group:
             raise OperationError(f"the records of group {self.name!r} were removed while it began; run it again")
         return found
 
-    async def _take(self, found: ShardRecord | None, place: GroupPlace | None = None) -> ShardRecord | None:
-        """Store that this worker looks after the group's shards now; return None if another one was faster."""
-        values = {} if place is None else {"position": str(place)}
-        return await self._checkpoints.take(self._key, found, owner=self.owner, seconds=_WATCHED_SECONDS, values=values)
+    async def _take(self, found: ShardRecord | None, **values: Any) -> ShardRecord | None:
+        """Store what this worker says of the group; return None if another one was faster."""
+        return await self._checkpoints.take(self._key, found, owner=self.owner, seconds=self._seconds, values=values)
 
     def _learn(self, record: ShardRecord) -> None:
         """Take over what the group's record says."""
@@ -268,7 +264,13 @@ class Group:
         self._learn(record)
         if self.stream != before:  # what was read are records of the old one
             return []
-        if self._watch.is_overdue(record, now) and (taken := await self._take(record)) is not None:
+        # Not by the record's fence: shards that end one after the other would put the whole look off for ever.
+        if record.looks != self._looks[0]:
+            self._looks = record.looks, now
+        if (
+            now - self._looks[1] >= DISCOVERY_SECONDS
+            and (taken := await self._take(record, looks=record.looks + 1)) is not None
+        ):
             await self._discover(taken)
         await self._next_stream(record, now)
         leases = {shard: found.get(name) for shard, name in names.items()}
@@ -334,7 +336,7 @@ class Group:
             known = ShardGraph(place.shards)
             if place.stream != stream or not known.add(children):
                 return
-            if await self._take(record, place.of(known, self._clock())) is not None:
+            if await self._take(record, position=str(place.of(known, self._clock()))) is not None:
                 return
 
     async def _discover(self, taken: ShardRecord) -> None:
@@ -385,7 +387,7 @@ class Group:
         # Their removal is left to who looks next: another worker may still be reading the records of this stream.
         past = names_of_records(self.name, self._requests.table, self.stream, (each.id for each in self._graph.shards))
         place = GroupPlace(stream, past=(*self._place.past, *past.values()))
-        if await self._take(record, place.of(ShardGraph(shards), self._clock())) is None:
+        if await self._take(record, position=str(place.of(ShardGraph(shards), self._clock()))) is None:
             self._latest_looked = -STREAM_SECONDS
 
     def position(self, lease: ShardLease) -> Position:

@@ -165,7 +165,7 @@ async def test_a_shard_is_done_though_its_children_could_not_be_asked_for():
 class Broken(MemoryCheckpoints):
     """A store whose own error comes with a renewal."""
 
-    async def renew(self, held, *, position=None, values=None):
+    async def renew(self, held, *, position=None, values=None, beats=1):
         raise ZeroDivisionError("of the store")
 
 
@@ -193,3 +193,31 @@ async def test_latest_is_now_for_who_recorded_it_and_takes_it_first():
     await group.begin()
     [taken] = await group.look()
     assert group.is_new(taken)
+
+
+class Splitting(Stream):
+    """A stream of which shards end all the time. It remembers how often it was described."""
+
+    descriptions = 0
+
+    async def describe(self, arn):
+        type(self).descriptions += 1
+        return await super().describe(arn)
+
+    async def children(self, arn, shard_id):
+        return [StreamShard(f"{shard_id}-1", shard_id)]
+
+
+async def test_all_shards_are_looked_for_twice_a_minute_however_often_one_ends():
+    checkpoints, ended = MemoryCheckpoints(), SHARD
+    workers = [group_of(owner, checkpoints, stream=Splitting) for owner in ("one", "other")]
+    for worker in workers:
+        await worker.begin()
+    Splitting.descriptions = 0
+    for _ in range(60):
+        for worker in workers:
+            await worker.look()
+        await workers[0].find_children(ended)
+        ended += "-1"
+        await asyncio.sleep(5)
+    assert 8 <= Splitting.descriptions <= 10

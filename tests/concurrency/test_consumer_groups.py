@@ -316,6 +316,24 @@ async def test_children_are_read_after_the_last_change_of_their_parent_whoever_r
     assert group.lost() == []
 
 
+async def test_a_child_that_is_known_early_waits_for_what_another_worker_handles_of_its_parent():
+    with engine_of(shards=2, splits=(20.0, 21.0)) as engine:
+        async with engine.session() as session:
+            await session.tables.create(Reading)
+            group = Group(engine, pause=20.0)
+            for name in "abc":
+                await group.start(name)
+            await group.until_balanced(2)
+            await write(session, 20, 4, 5)  # each is handled for 100 seconds
+            await asyncio.sleep(30)  # by now the parents are closed
+            await write(session, 20, 5, 6)  # each for 20: these would end first
+            await group.until(40)
+            await group.stop_all()
+    assert group.values == {f"s{key}": [4, 5] for key in range(20)}
+    assert len(group.by) >= 2
+    assert group.lost() == []
+
+
 async def test_a_worker_that_stops_gives_its_shards_back_at_once():
     with engine_of(shards=4) as engine:
         async with engine.session() as session:

@@ -64,7 +64,7 @@ def _by_table(request: Request, answer: Body) -> Iterator[tuple[str, Any]]:
     if "ItemCollectionKey" in given:
         yield request.table, given
         return
-    by_table: Mapping[str, Any] = given
+    by_table = cast("Mapping[str, Any]", given)
     for table, listed in by_table.items():
-        for metrics in cast("list[Any]", listed) if isinstance(listed, list) else ():
+        for metrics in cast("Any", listed) if isinstance(listed, list) else ():
             yield table, metrics

@@ -186,6 +186,7 @@ def _computed_after(spec: UpdateSpec, affected: Sequence[DerivedField], actions:
     """Return the item of an instance as it is after an update, with what methods compute from it."""
     definition, item = spec.definition, spec.item
     assert item is not None  # noqa: S101 - an update by key was refused
+    _check_present(definition, item, affected[0].name)
     sources = {definition.fields[name].stored: each for each in affected for name in each.depends}
     after = dict(stored_of(item, definition))
     for action in actions:
@@ -204,6 +205,17 @@ def _computed_after(spec: UpdateSpec, affected: Sequence[DerivedField], actions:
                 pass
     made: Model = definition.items.validated(definition.items.values(after))
     return definition.items.encode_values(vars(made), made)
+
+
+def _check_present(definition: Definition[Any], item: Model, made: str) -> None:
+    """Raise OperationError where an instance was read from an item of an older version, which is stored as it was."""
+    upgrades = definition.items.upgrades
+    older = None if upgrades is None or not is_whole(item) else known(item, definition).older
+    if upgrades is not None and older is not None:
+        raise OperationError(
+            f"{definition.model.__name__}.{made} is made of the whole item, which is still stored as version "
+            f"{upgrades.stored_version(older)} has it; session.save() the instance, which stores the present version"
+        )
 
 
 def sources_as_before(definition: Definition[Any], before: WireItem, changed: Collection[str]) -> tuple[Condition, ...]:
@@ -391,6 +403,7 @@ def _held(spec: UpdateSpec, key: str, unknown: Sequence[str], changed: str) -> d
             f"{'it' if len(unknown) == 1 else 'them'} too, or update an instance that was read: "
             f"session.update(item).set({model}.{changed}, ...)"
         )
+    _check_present(definition, spec.item, key)
     item = stored_of(spec.item, definition)
     return {name: _value(definition, name, item) for name in unknown}
 

@@ -17,6 +17,7 @@ from dynamap_async import (
     Table,
     attr,
     computed_attr,
+    template,
     to_wire,
     upgrade,
 )
@@ -215,6 +216,32 @@ def test_items_of_older_versions_get_it_when_they_are_upgraded() -> None:
     versioned = read(Versioned, {"id": {"S": "a"}})
     assert known(versioned, definition_of(Versioned)).item["loud"] == {"S": "NONE"}
     assert "loud" not in known(versioned, definition_of(Versioned)).stored
+
+
+@pytest.mark.parametrize("made", ["loud", "key"])
+def test_an_update_of_an_instance_of_an_older_version_is_refused_with_the_remedy(made: str) -> None:
+    class Versioned(Model, table="versioned", schema_version=2):
+        id: PartitionKey[str]
+        name: Attr[str]
+        nick: Attr[str] = attr(default="")
+        short: Attr[str] = attr(default="")
+        key: Attr[str] = template("{short}#{name}")
+
+        @computed_attr(depends=("name", "nick"))
+        def loud(self) -> str:
+            return self.name.upper() + self.nick
+
+        @upgrade(to=2)
+        @staticmethod
+        def named(item: StoredItem) -> None:
+            item["name"] = item.pop("first")
+
+        by_key = GlobalIndex("by-key", partition_key="key")
+
+    versioned = read(Versioned, {"id": {"S": "a"}, "first": {"S": "b"}})
+    field = Versioned.nick if made == "loud" else Versioned.short
+    with pytest.raises(OperationError, match=rf"Versioned.{made} is .* stored as version 1 has it; session.save\(\)"):
+        Update(versioned).set(field, "x").request(Context())
 
 
 def test_an_update_by_key_of_what_it_is_computed_from_is_refused_with_the_remedy() -> None:

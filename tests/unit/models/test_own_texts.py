@@ -102,6 +102,18 @@ def test_a_ulid_is_stored_as_its_text_in_keys_and_attributes(kind):
 
 
 @ULIDS
+def test_a_set_of_ulids_is_a_string_set_and_reads_lists_of_their_texts_too(kind):
+    class Noted(Model, table="noted"):
+        id: PartitionKey[str]
+        read: Attr[set[kind]] = attr(default_factory=set)
+
+    noted = Noted(id="a", read={FIRST, SECOND})
+    texts = [str(FIRST), str(SECOND)]
+    assert set(encoded(noted)["read"]["SS"]) == set(texts)
+    assert read(Noted, id={"S": "a"}, read={"L": [{"S": text} for text in texts]}) == noted
+
+
+@ULIDS
 def test_a_ulid_is_asked_for_by_ranges(kind):
     event = event_of(kind)
     assert str(event.at > FIRST) == f"Event.at > '{FIRST}'"

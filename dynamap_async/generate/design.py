@@ -98,7 +98,7 @@ def _told_apart(design: Design, found: FoundKinds) -> Design | None:
         ]
         if not told:
             return None
-        number, fewest = min(told, key=lambda each: sum(bool(field.lacks) for field in each[1].fields))
+        number, fewest = min(told, key=lambda each: sum(len(field.lacks) for field in each[1].fields))
         models[number] = fewest
     return replace(design, models=tuple(models))
 
@@ -113,12 +113,12 @@ def _limited(model: ModelDesign, items: Sequence[WireItem], keys: KeySchema) -> 
         field = model.field_of(key)
         if field is None or field.pattern is None:
             continue
-        template, lacks = template_of(field.pattern), {each.name: each.lacks for each in model.fields}
+        template = template_of(field.pattern)
         parsed = [template.parse(text_of(item, key) or "") for item in items]
         for separator in STRONG:
             limited = model
             for part in reversed(field.pattern.fields):
-                is_free = (part.type, part.form) == ("str", "") and lacks[part.field] in ("", separator)
+                is_free = (part.type, part.form) == ("str", "")
                 if is_free and not any(separator in each[part.field] for each in parsed):
                     limited = _with_limit(limited, part.field, separator)
                     yield limited
@@ -127,7 +127,9 @@ def _limited(model: ModelDesign, items: Sequence[WireItem], keys: KeySchema) -> 
 def _with_limit(model: ModelDesign, name: str, separator: str) -> ModelDesign:
     doubt = f"no sampled text has {separator} in it: that tells these keys from others of the table"
     fields = (
-        replace(each, lacks=separator, checks=(*each.checks, doubt)) if each.name == name else each
+        replace(each, lacks=each.lacks + separator, checks=(*each.checks, doubt))
+        if each.name == name and separator not in each.lacks
+        else each
         for each in model.fields
     )
     return replace(model, fields=tuple(fields))

@@ -23,7 +23,7 @@ class FieldDesign:
     optional: bool = False
     """Whether items may lack it."""
     lacks: str = ""
-    """A separator that its texts may not have, so that its keys are not those of another model; empty for none."""
+    """The separators that its texts may not have, so that its keys are not those of another model."""
     pattern: KeyPattern | None = None
     """How it is computed, if it is."""
     checks: tuple[str, ...] = ()

@@ -107,7 +107,14 @@ def test_children_are_told_by_words_of_several_places():
     parents, lines = orders(lambda n: f"o{n}")
     notes = [item(each["pk"]["S"], f"{each['sk']['S']}#NOTE#n1", "text", "by") for each in parents]
     parts = [item(each["pk"]["S"], f"{each['sk']['S']}#PART#p{n}#USED", "of", "at") for n, each in enumerate(lines)]
-    assert templates(design_of(sample(parents, lines, notes, parts))) == {
+    design = design_of(sample(parents, lines, notes, parts))
+    assert {model.name: [each.name for each in model.fields if each.lacks] for model in design.models} == {
+        "CustOrder": ["order"],
+        "CustOrderItem": ["item"],
+        "CustOrderNote": ["order", "note"],
+        "CustOrderItemPartUsed": [],
+    }
+    assert templates(design) == {
         "CustOrder": "ORDER#{order}",
         "CustOrderItem": "ORDER#{order}#ITEM#{item}",
         "CustOrderNote": "ORDER#{order}#NOTE#{note}",
@@ -147,10 +154,15 @@ def test_names_between_values_tell_no_kinds():
 
 def test_words_between_values_that_stand_in_an_attribute_tell_no_kinds():
     states = [("open", "on"), ("done", "off")] * 6
-    found = sample(
-        [item("P", f"T#{n}#{state}#{n}", name) | {"state": {"S": state}} for n, (state, name) in enumerate(states)]
+    found = find_kinds(
+        sample(
+            [
+                item("P", f"T#{n}#{state}#{n}", *"abcde", name) | {"state": {"S": state}}
+                for n, (state, name) in enumerate(states)
+            ]
+        )
     )
-    assert not find_kinds(found).by_keys
+    assert (found.by_keys, found.discriminator) == (False, None)
 
 
 def test_generating_and_merging_again_give_the_same(imported):
@@ -181,3 +193,45 @@ def test_key_of_an_index_is_made_of_a_limited_field_that_a_class_has_already():
     field = '    gsi1pk: Attr[str] = template("BY#{order_id}")\n'
     assert text.count(field) == 1
     assert field in merge_models(design, text.replace(field, "")).after
+
+
+def test_parent_of_children_with_several_separators_lacks_all_of_them(imported, unequal):
+    parents, lines = orders(lambda n: f"o{n}")
+    notes = [item(each["pk"]["S"], f"{each['sk']['S']}|NOTE|n{n}", "text", "by") for n, each in enumerate(parents)]
+    found = sample(parents, lines, notes)
+    text = design_of(found).source()
+    assert '    order: Attr[Annotated[str, Field(pattern="^[^#|]*$")]] = attr(stored=False)\n' in text
+    module = imported(text)
+    assert unequal(module, found.items) == []
+    assert sorted(counts(module, found).values()) == [8, 8, 24]
+
+
+def test_parent_whose_text_is_changed_for_the_key_is_not_told_by_a_limit(imported, unequal):
+    titles = [f"Tale{n}" for n in range(24)]
+    parents = [item("P#1", f"T#{title.lower()}", "x") | {"title": {"S": title}} for title in titles]
+    children = [item("P#1", f"T#{title.lower()}#PART#k{n}", "y") for n, title in enumerate(titles)]
+    found = sample(parents, children)
+    assert unequal(imported(design_of(found).source()), found.items) == []
+
+
+def test_separators_in_the_last_value_are_values():
+    parents, _ = orders(lambda n: f"o{n}")
+    lines = [item("CUST#c1", f"ORDER#o{n}#ITEM#a{n}#{n}{'#1' * (n % 2)}", "sku") for n in range(8)]
+    assert templates(design_of(sample(parents, lines)))["CustOrderItem"] == "ORDER#{order}#ITEM#{item}#{sk_3}"
+
+
+def test_numbers_of_one_digit_in_keys_are_no_padded_numbers():
+    parents, _ = orders(lambda n: f"o{n}")
+    lines = [item(each["pk"]["S"], f"{each['sk']['S']}#ITEM#{n}", "sku") for each in parents for n in range(3)]
+    text = design_of(sample(parents, lines)).source()
+    assert "    item: Attr[str] = attr(stored=False)\n" in text
+    assert 'template("ORDER#{order}#ITEM#{item}")' in text
+
+
+def test_class_has_no_name_that_limits_need(imported, unequal):
+    parents = [item(f"FIELD#f{n}", f"FIELD#f{n}", "crop", "size") for n in range(8)]
+    rows = [item(each["pk"]["S"], f"{each['sk']['S']}#ROW#r{n}", "plants") for each in parents for n in range(3)]
+    found = sample(parents, rows)
+    text = design_of(found).source()
+    assert "class Field_(Model, table=THINGS):" in text
+    assert unequal(imported(text), found.items) == []

@@ -6,6 +6,7 @@ Sequence numbers are compared as numbers: as texts, "999" would come after "5000
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import Final, Literal, TypeAlias, cast, get_args
 
@@ -49,7 +50,8 @@ class Position:
             at = float(rest.pop(0)) if rest else None
         except (ValueError, IndexError):
             raise _no_position(text) from None
-        if kind not in get_args(PositionKind) or rest or (at is None and kind in ("latest", "time")):
+        is_time = math.isfinite(at) if at is not None else kind not in ("latest", "time")
+        if kind not in get_args(PositionKind) or rest or not is_time:
             raise _no_position(text)
         return cls(cast("PositionKind", kind), number, at)
 

@@ -6,7 +6,10 @@ from dynamap_async.errors import OperationError
 from dynamap_async.streams.positions import Position
 
 
-@pytest.mark.parametrize("text", ["", "newest", "after", "after x", "latest", "time soon", "oldest 1 2", "after 1 2 3"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "newest", "after", "after x", "latest", "time soon", "time nan", "latest inf", "oldest 1 2", "after 1 2 3"],
+)
 def test_a_text_that_is_no_position_is_refused(text):
     with pytest.raises(OperationError, match="is no position in a shard"):
         Position.read(text)

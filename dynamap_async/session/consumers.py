@@ -67,7 +67,7 @@ def consumer_of(
         group: the name of the group.
         options: how it works.
     """
-    decoder = ChangeDecoder(models_of(models), options.get("unknown", "raise"))
+    decoder = ChangeDecoder(models, options.get("unknown", "raise"))
     table = decoder.definition.require_table("consumed").name
     on_failure = options.get("on_failure", "stop")
     if not callable(on_failure) and on_failure != "stop":
@@ -100,15 +100,6 @@ def consumer_of(
         clock=runner.context.clock,
         close_seconds=close_seconds,
     )
-
-
-def models_of(models: Sequence[type[Model] | Table]) -> tuple[type[Model], ...]:
-    """Return the models whose changes are asked for: of a table all that share it.
-
-    Args:
-        models: models, or a table.
-    """
-    return tuple(model for each in models for model in (each.models.values() if isinstance(each, Table) else (each,)))
 
 
 def _start(start: object) -> Position:

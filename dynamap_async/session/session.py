@@ -1317,10 +1317,14 @@ class Session(EnteredByAsyncWith):
     ) -> ItemChanges[M | UnknownItem]: ...
     @overload
     def changes(self, /, *models: type[M], start: Start = ..., **more: Unpack[Following]) -> ItemChanges[M]: ...
+    @overload
+    def changes(
+        self, table: Table, /, *, unknown: UnknownKinds = ..., start: Start = ..., **more: Unpack[Following]
+    ) -> ItemChanges[Any]: ...
     def changes(
         self,
         /,
-        *models: type[Model],
+        *models: type[Model] | Table,
         start: Start = "oldest",
         unknown: UnknownKinds = "raise",
         on_gap: OnGap = "raise",
@@ -1335,7 +1339,8 @@ class Session(EnteredByAsyncWith):
         ``TableSettings(stream="new-and-old")``.
 
         Args:
-            models: the model of the table, or models that share it; of a shared table, changes of others are left out.
+            models: the model of the table, or models that share it, or that table; of a shared table, changes of other
+                models are left out.
             start: ``"oldest"`` for all that is kept, which is of the last 24 hours; ``"latest"`` for what comes from
                 now on; an aware datetime; or a checkpoint, to go on from there.
             unknown: what an item of no known model becomes: ``"raise"`` raises when an image is looked at, ``"keep"``

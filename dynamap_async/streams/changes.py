@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 import contextlib
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypedDict, TypeVar, 
 from dynamap_async.codec import decode_any, wire_item
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ItemKindError, OperationError
-from dynamap_async.models import Definition, Model, definition_of
+from dynamap_async.models import Definition, Model, Table, definition_of
 from dynamap_async.native.json_text import read_json
 from dynamap_async.planning import UnknownItem
 from dynamap_async.wire import AttributeValue
@@ -267,7 +267,7 @@ class ChangeDecoder:
     """Makes changes of records.
 
     Args:
-        models: the model of the table, or models that share it.
+        models: the model of the table, or models that share it, or that table for all of its models.
         unknown: what an item of no known model becomes.
 
     Raises:
@@ -275,9 +275,11 @@ class ChangeDecoder:
         ModelDefinitionError: one has no table.
     """
 
-    def __init__(self, models: tuple[type[Model], ...], unknown: UnknownKinds = "raise") -> None:
-        self.models: Final = models
-        self.definition: Definition[Any] = _definition_of_all(models)
+    def __init__(self, models: Iterable[type[Model] | Table], unknown: UnknownKinds = "raise") -> None:
+        self.models: Final = tuple(
+            model for each in models for model in (each.models.values() if isinstance(each, Table) else (each,))
+        )
+        self.definition: Definition[Any] = _definition_of_all(self.models)
         """The definition of the first of the models, which all have one table."""
         given: object = unknown
         if given not in ("raise", "keep"):
@@ -364,7 +366,7 @@ def _time_of(given: float | datetime | None) -> datetime | None:
 def _definition_of_all(models: tuple[type[Model], ...]) -> Definition[Any]:
     definitions = [definition_of(model) for model in models]
     if not definitions:
-        raise OperationError("this names no model whose changes are asked for; write decode_changes(event, Order)")
+        raise OperationError("this names no model whose changes are asked for; name that of the items, such as Order")
     tables = {id(each.kinds.table) if each.kinds is not None else each.model.__name__ for each in definitions}
     for each in definitions:
         each.require_table("found in a stream")

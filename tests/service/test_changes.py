@@ -414,6 +414,14 @@ async def test_of_a_shared_table_the_changes_of_other_models_are_left_out_and_un
 
 
 @virtually
+async def test_a_table_stands_for_all_models_that_share_it():
+    async with engine_of(SHOP) as engine, engine.session() as session:
+        await session.put(Order(pk="a"))
+        await session.put(Customer(pk="b"))
+        assert {type(change.new) for change in await all_of(session, SHOP)} == {Order, Customer}
+
+
+@virtually
 async def test_observers_are_told_which_shards_are_read():
     async with engine_of(shards=1, splits=(60,)) as engine:
         events = []

@@ -1079,6 +1079,7 @@ async def images(session: Session, event: dict[str, Any]) -> BatchItemFailures:
             changes.done(each)
         assert_type(changes.checkpoint(), str)
     assert_type(session.changes(Tweet), ItemChanges[Tweet])
+    assert_type(session.changes(SHOP, unknown="keep"), ItemChanges[Any])
     assert_type(await session.tables.streams(), tuple[StreamDescription, ...])
     assert_type(session.changes(Order, unknown="keep", until_idle=True), ItemChanges[Order | UnknownItem])
     dynamo = LambdaSession(lambda: session)

@@ -21,7 +21,7 @@ from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import OperationError, ResourceNotFoundError
 from dynamap_async.executor import gather_all
 from dynamap_async.leases import LeaseWatch
-from dynamap_async.streams.balance import ShardClaim, free_shards, next_moves
+from dynamap_async.streams.balance import ShardClaim, next_moves
 from dynamap_async.streams.checkpoints import Checkpoints, ShardRecord
 from dynamap_async.streams.discovery import DISCOVERY_SECONDS, Discovery
 from dynamap_async.streams.positions import Position
@@ -147,8 +147,6 @@ class Group:
         self._looks = -1, 0.0
         """How often workers have looked which shards there are, and when this one has seen that."""
         self._watches: Final[dict[str, LeaseWatch]] = {}
-        self._free: dict[str, float] = {}
-        """The shards that nobody has -> since when this worker has seen that."""
         self._place = GroupPlace("")
         self._graph = ShardGraph()
         self._finished: Final[dict[str, float]] = {}
@@ -285,9 +283,7 @@ class Group:
         """Take shards that nobody has, or ask for one; return those that were taken."""
         readable = [shard for shard in self._graph.readable(self._finished) if shard in leases]
         claims = {shard: self._claim(shard, leases[shard], now) for shard in readable}
-        self._free = {shard: self._free.get(shard, now) for shard in free_shards(self.owner, claims)}
-        left = {shard for shard, since in self._free.items() if now - since >= self._seconds / LOOKS}
-        moves = next_moves(self.owner, claims, left)
+        moves = next_moves(self.owner, claims)
         # One that is stored as this worker's, and is not worked at, was taken by a request whose answer was lost.
         wanted = [shard for shard in moves.take if shard not in self.held]
         wanted += [shard for shard in readable if claims[shard].owner == self.owner and shard not in self.held]

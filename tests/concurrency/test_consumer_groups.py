@@ -226,36 +226,6 @@ async def test_to_ask_a_worker_that_is_gone_for_a_shard_does_not_have_others_wai
     assert max(taken.values()) <= 12 + 2 * LOOK_SECONDS
 
 
-async def test_shards_of_workers_that_are_gone_are_taken_though_others_are_not_known_to_be_gone_yet(line_over):
-    with engine_of(shards=12) as engine:
-        async with engine.session() as session:
-            await session.tables.create(Reading)
-            group = Group(engine, line=line_over)
-            for name in ("left", *"abcde"):
-                await group.start(name)
-            await group.until_balanced(12)
-            await asyncio.sleep(10)
-            loop, died, had = asyncio.get_running_loop(), {}, {}
-            for name in "abcde":
-                had[name] = {each.shard_id for each in group.consumers[name].statistics().shards}
-                group.lines[name].whole.clear()
-                died[name] = loop.time()
-                await asyncio.sleep(4)
-            await asyncio.sleep(60)
-            takes = [event for event in group.events if isinstance(event, LeaseTaken)]
-            waits = [
-                min(each.at for each in takes if each.shard_id == shard and each.at > died[name]) - died[name]
-                for name in had
-                for shard in had[name]
-            ]
-            assert group.shards()["left"] == 12
-            for name in "abcde":
-                group.lines[name].whole.set()
-            await group.stop_all()
-    assert len(waits) >= 10
-    assert max(waits) <= 12 + 3 * LOOK_SECONDS
-
-
 async def test_a_worker_that_cannot_renew_cancels_what_it_handles_before_another_one_has_the_shard(line_over):
     with engine_of(shards=1) as engine:
         async with engine.session() as session:

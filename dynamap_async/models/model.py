@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, Unpack, dataclass_transform
 
 from pydantic import BaseModel, Field, PrivateAttr
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
@@ -274,7 +274,7 @@ class Model(BaseModel, metaclass=ModelMeta):
 
     if TYPE_CHECKING:
         # Else ty and pyrefly, which know that Pydantic converts values, ask nothing of the constructor's arguments.
-        model_config = ConfigDict(strict=True)
+        model_config: ClassVar[ConfigDict] = ConfigDict(strict=True)
 
         @classmethod
         def __init_subclass__(cls, **keywords: Unpack[ModelKeywords]) -> None: ...

@@ -119,7 +119,7 @@ class SimulatedDynamoDB(Service):
             shape.admit(request)
             with self.turn:
                 if self.began is None:
-                    self.began = self.clock()
+                    self.begin()
                 if self.states.takes_time:
                     self.states.catch_up()
                     self.states.refuse_writes(operation, request, self.arn)

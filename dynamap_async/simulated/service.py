@@ -95,6 +95,10 @@ class Service:
         self._seed, self.began = seed, None
         self.states.slow_down(draw)
 
+    def begin(self) -> None:
+        """Count seconds from now on: this is the first request."""
+        self.began = self.clock()
+
     def elapsed(self, now: float) -> float:
         """Return how many seconds after the first request a time is."""
         return round(now - (now if self.began is None else self.began), 6)

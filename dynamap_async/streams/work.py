@@ -36,7 +36,7 @@ from dynamap_async.turns import WorkPace, new_task, next_turn
 M = TypeVar("M", bound=Model | UnknownItem)
 R = TypeVar("R")
 
-logger = logging.getLogger("dynamap_async")
+logger: logging.Logger = logging.getLogger("dynamap_async")
 
 WRITE_SECONDS: Final = 0.5
 """How often a position is stored, where it has moved."""

@@ -70,8 +70,8 @@ def next_moves(me: str, claims: Mapping[str, ShardClaim], left: Collection[str] 
         return Moves(take)
     # What is promised already counts as gone, or all who come ask the same one.
     promised = Counter(claim.owner for claim in claims.values() if claim.owner is not None and claim.asker is not None)
-    left = {owner: count - promised[owner] for owner, count in counts.items() if owner != me}
-    most = max(left, key=lambda owner: (left[owner], owner), default=None)
-    if most is None or left[most] < counts[me] + 2:
+    remaining = {owner: count - promised[owner] for owner, count in counts.items() if owner != me}
+    most = max(remaining, key=lambda owner: (remaining[owner], owner), default=None)
+    if most is None or remaining[most] < counts[me] + 2:
         return Moves()
     return Moves(ask=min(shard for shard, claim in claims.items() if claim == (most, None)))
